@@ -1,0 +1,5 @@
+//! The project's own commands: `cargo xtask help` lists them.
+
+fn main() -> anyhow::Result<()> {
+    Ok(())
+}
