@@ -4,6 +4,16 @@
 
 pub mod sse;
 
+pub mod header;
+
+mod session_id;
+pub use crate::session_id::{InvalidSessionId, NamedSession, SessionId};
+
+pub mod server;
+
+pub mod memory;
+pub mod v1;
+
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;

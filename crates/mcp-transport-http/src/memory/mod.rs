@@ -1,0 +1,4 @@
+//! The boundaries, implemented in memory.
+
+mod event_log;
+pub use self::event_log::{EventLogLimits, MemoryEventLog};
