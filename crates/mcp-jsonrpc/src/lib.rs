@@ -1,1 +1,59 @@
-//! JSON-RPC 2.0.
+//! JSON-RPC 2.0 for the Model Context Protocol, without I/O.
+//!
+//! # Where this crate sits
+//!
+//! Below all others: it knows frames, envelopes and peers, and no method of MCP. It meets the
+//! rest in two boundaries: a [`Link`](link::v1::Link) is a duplex of messages to one peer, and a
+//! [`Service`](service::v1::Service) takes one inbound message and answers it.
+//!
+//! ```text
+//! bytes ─▶ decode ─▶ Message ─▶ Service ─▶ Reply ─▶ Outgoing ─▶ bytes
+//! ```
+//!
+//! # Rules
+//!
+//! - An envelope is read once, in one pass; `params` and `result` stay raw and share the
+//!   memory of the frame until somebody asks for them by type.
+//! - Ids, parameters and results pass through unchanged, byte for byte.
+//! - A frame that can't be read costs only itself, and is answered with what is wrong.
+//! - Nothing here reads a clock, spawns a task, or grows without a bound.
+//!
+//! # Features
+//!
+//! - `testing` (off): tools for tests, and the contract suite for implementations of `Link`.
+
+// Reading order: what a message is, then how it is read and written, then who carries it,
+// who answers it, and what brings both together.
+mod id;
+pub use id::{InvalidId, RequestId};
+
+mod raw;
+pub use raw::{Name, RawJson};
+
+mod message;
+pub use message::{Message, Notification, Request, Response};
+
+mod error_object;
+pub use error_object::{ErrorObject, code};
+
+mod limits;
+pub use limits::Limits;
+
+mod parse;
+pub use parse::{Fault, FaultKind, Frame, decode};
+
+mod write;
+pub use write::{EncodeError, Head, Outgoing};
+
+mod extensions;
+pub use extensions::Extensions;
+
+pub mod link;
+pub mod peer;
+pub mod service;
+
+mod scan;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,17 @@
+//! One JSON-RPC peer: a link, a service, and the rules of a protocol, driven together.
+//!
+//! [`Driver`] is a loop without a runtime: it spawns nothing and keeps no time. Whoever has
+//! a runtime polls [`Driver::run`]. What the protocol on top allows is decided by its
+//! [`Protocol`], which does no I/O; what is asked of this side goes to a
+//! [`Service`](crate::service::v1::Service); what this side asks goes through [`Peer`].
+
+mod protocol;
+pub use protocol::{Arrival, Event, NotificationVerdict, Protocol, RequestVerdict};
+
+mod driver;
+pub use driver::{Driver, DriverConfig};
+
+mod shared;
+pub use shared::{Peer, PendingCall};
+
+mod exchange;

@@ -1,0 +1,3 @@
+//! The boundary to whatever answers messages.
+
+pub mod v1;
