@@ -48,6 +48,19 @@ impl RawJson {
         serde_json::from_slice(&self.0)
     }
 
+    /// A part of this value that a borrowing parse has found, sharing this value's memory
+    /// where it lies inside of it.
+    #[must_use]
+    pub fn part(&self, part: &serde_json::value::RawValue) -> Self {
+        let part = part.get().as_bytes();
+        let (outer, inner) = (self.0.as_ptr_range(), part.as_ptr_range());
+        if outer.start <= inner.start && inner.end <= outer.end {
+            Self(self.0.slice_ref(part))
+        } else {
+            Self(Bytes::copy_from_slice(part))
+        }
+    }
+
     /// The text.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
