@@ -1,0 +1,16 @@
+//! The stdio transport of the Model Context Protocol.
+
+// Reading order: how bytes become lines, how lines become a link, and then the two sides.
+mod lines;
+pub use crate::lines::{Line, Lines, LongLine};
+
+mod pipe;
+pub use crate::pipe::{OnNoise, PipeConfig, PipeError, PipeLink};
+
+#[cfg(feature = "server")]
+mod server;
+#[cfg(feature = "server")]
+pub use crate::server::{Stdio, StdioError, StdioLink, stdio};
+
+mod blocking;
+mod long_line;
