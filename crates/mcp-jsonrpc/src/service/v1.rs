@@ -268,6 +268,15 @@ impl Replies {
         self.0.as_ref().is_some_and(|sink| sink.can_ask())
     }
 
+    /// Lets the transport close the stream that this exchange's messages travel on, where each
+    /// exchange has one and the peer can take it up again later; does nothing elsewhere. What is
+    /// sent afterwards waits there for the peer.
+    pub fn close_stream(&self) {
+        if let Some(sink) = &self.0 {
+            sink.close_stream();
+        }
+    }
+
     /// Waits until the peer cancels this exchange. Never ready if it doesn't.
     pub async fn cancelled(&self) {
         match &self.0 {
@@ -319,6 +328,9 @@ pub trait ReplySink: Send + Sync + 'static {
     fn can_ask(&self) -> bool {
         true
     }
+
+    /// Closes the stream of this exchange, if it has one that the peer can take up again.
+    fn close_stream(&self) {}
 
     /// Ready once the peer has canceled the exchange. Wakes every waker it was given.
     fn poll_cancelled(&self, cx: &mut Context<'_>) -> Poll<()>;
