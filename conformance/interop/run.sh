@@ -1,11 +1,18 @@
 #!/usr/bin/env bash
 # Starts one peer.
 #
-#   run.sh client PEER [--strict] [--require SET,SET] stdio COMMAND ARG... | http URL
-#   run.sh server PEER stdio|http
+#   run.sh client PEER [FLAG]... stdio COMMAND ARG... | http URL | sse URL
+#   run.sh server PEER stdio|http|sse
 #
-# PEER is ts1, ts2, python, rmcp or, as a client only, inspector. A client prints a JSON line for each
-# check and exits 0 only if all of them held. A server on http says `listening on URL` on stderr.
+# PEER is ts1, ts2, python, rmcp or, as a client only, inspector. `sse` is the HTTP+SSE transport of
+# 2024-11-05: clients ts1, ts2, python and inspector, servers ts1 and python have it.
+#
+# A client prints a JSON line for each check and exits 0 only if all of them held. FLAGs:
+#   --strict         also checks error codes and whatever else only our own server must get right
+#   --require A,B    fails if the server lacks the tools of a set (everything, interop)
+#   --auto           asks for a revision without handshake first (not ts1)
+#
+# A server on http or sse says `listening on URL` on stderr once it does.
 # MCP_INTEROP_CACHE names the folder that install.sh filled (default: .cache/interop of the repository).
 set -euo pipefail
 

@@ -46,14 +46,17 @@ export class Inbox {
   }
 }
 
-/** Parses `[--strict] [--require A,B] stdio COMMAND ARG... | http URL`. */
+/** Parses `[--strict] [--auto] [--require A,B] stdio COMMAND ARG... | http URL | sse URL`. */
 export function parseArguments(argv) {
   const args = [...argv];
-  const options = { strict: false, require: [] };
+  const options = { strict: false, auto: false, require: [] };
   for (;;) {
     if (args[0] === "--strict") {
       args.shift();
       options.strict = true;
+    } else if (args[0] === "--auto") {
+      args.shift();
+      options.auto = true;
     } else if (args[0] === "--require") {
       args.shift();
       options.require = args.shift().split(",");
@@ -63,8 +66,12 @@ export function parseArguments(argv) {
   if (kind === "stdio" && rest.length > 0) {
     return { ...options, stdio: { command: rest[0], args: rest.slice(1) } };
   }
-  if (kind === "http" && rest.length === 1) return { ...options, url: new URL(rest[0]) };
-  console.error("usage: client [--strict] [--require everything,interop] stdio COMMAND ARG... | http URL");
+  if (rest.length === 1 && (kind === "http" || kind === "sse")) {
+    return { ...options, [kind]: new URL(rest[0]) };
+  }
+  console.error(
+    "usage: client [--strict] [--auto] [--require everything,interop] stdio COMMAND ARG... | http URL | sse URL",
+  );
   process.exit(2);
 }
 

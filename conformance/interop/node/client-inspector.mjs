@@ -18,10 +18,13 @@ const home = await mkdtemp(join(tmpdir(), "mcp-interop-"));
 
 /** Runs one method and resolves to `{ code, result, error }`. */
 function inspect(method, ...flags) {
-  const target = options.url
-    ? ["--transport", "http", "--server-url", options.url.href]
-    : ["--", options.stdio.command, ...options.stdio.args];
-  const args = [inspector, "--cli", "--method", method, ...flags, "--format", "json", ...target];
+  const target = options.stdio
+    ? ["--", options.stdio.command, ...options.stdio.args]
+    : options.http
+      ? ["--transport", "http", "--server-url", options.http.href]
+      : ["--transport", "sse", "--server-url", options.sse.href];
+  const era = ["--protocol-era", options.auto ? "auto" : "legacy"];
+  const args = [inspector, "--cli", "--method", method, ...flags, ...era, "--format", "json", ...target];
   return new Promise((resolve, reject) => {
     execFile(
       process.execPath,

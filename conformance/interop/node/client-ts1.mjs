@@ -1,5 +1,6 @@
 // A client on @modelcontextprotocol/sdk 1.x.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import {
@@ -26,9 +27,11 @@ client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: answers.roots }
 client.setNotificationHandler(ProgressNotificationSchema, ({ method, params }) => inbox.push(method, params));
 client.fallbackNotificationHandler = async ({ method, params }) => inbox.push(method, params);
 
-const transport = options.url
-  ? new StreamableHTTPClientTransport(options.url)
-  : new StdioClientTransport({ ...options.stdio, stderr: "inherit" });
+const transport = options.http
+  ? new StreamableHTTPClientTransport(options.http)
+  : options.sse
+    ? new SSEClientTransport(options.sse)
+    : new StdioClientTransport({ ...options.stdio, stderr: "inherit" });
 // The client tells its transport what was negotiated; stdio has no use for it, so listen in.
 let revision;
 const setProtocolVersion = transport.setProtocolVersion?.bind(transport);
@@ -65,6 +68,6 @@ const failures = await runChecks(
   },
   options,
 );
-if (options.url) await transport.terminateSession();
+if (options.http) await transport.terminateSession();
 await client.close();
 process.exitCode = failures === 0 ? 0 : 1;

@@ -1,5 +1,6 @@
-// A client on @modelcontextprotocol/client 2.x, speaking the revisions that have a handshake.
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+// A client on @modelcontextprotocol/client 2.x. It starts with the handshake or, with --auto, by
+// asking whether the server knows a revision without one.
+import { Client, SSEClientTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import * as z from "zod";
 import { Inbox, parseArguments, runChecks } from "./checks.mjs";
@@ -12,7 +13,7 @@ const client = new Client(
   { name: "interop-ts2", version: "1.0.0" },
   {
     capabilities: { sampling: {}, elicitation: { form: {} }, roots: { listChanged: true } },
-    versionNegotiation: { mode: process.env.MCP_INTEROP_TS2_MODE ?? "legacy" },
+    versionNegotiation: { mode: options.auto ? "auto" : "legacy" },
   },
 );
 client.setRequestHandler("sampling/createMessage", ({ params }) => answers.sample(params));
@@ -22,9 +23,11 @@ client.setRequestHandler("roots/list", () => ({ roots: answers.roots }));
 client.setNotificationHandler("notifications/progress", ({ method, params }) => inbox.push(method, params));
 client.fallbackNotificationHandler = async ({ method, params }) => inbox.push(method, params);
 
-const transport = options.url
-  ? new StreamableHTTPClientTransport(options.url)
-  : new StdioClientTransport({ ...options.stdio, stderr: "inherit" });
+const transport = options.http
+  ? new StreamableHTTPClientTransport(options.http)
+  : options.sse
+    ? new SSEClientTransport(options.sse)
+    : new StdioClientTransport({ ...options.stdio, stderr: "inherit" });
 await client.connect(transport);
 
 // Called with parameters, even empty ones, a list method returns one page.
@@ -56,6 +59,6 @@ const failures = await runChecks(
   },
   options,
 );
-if (options.url) await transport.terminateSession();
+if (options.http) await transport.terminateSession();
 await client.close();
 process.exitCode = failures === 0 ? 0 : 1;

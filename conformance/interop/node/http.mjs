@@ -1,4 +1,5 @@
-// One Streamable HTTP endpoint at /mcp with sessions, for the servers of both SDK generations.
+// The HTTP side of the JavaScript servers: Streamable HTTP at /mcp for both SDK generations, and the
+// older HTTP+SSE at /sse.
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 
@@ -26,34 +27,60 @@ function eventStore() {
   };
 }
 
-/** Serves `newServer()`, one for each session, on a free port of 127.0.0.1. */
-export function serveHttp(newServer, Transport) {
-  const sessions = new Map();
-  const refuse = (response, status, message) => {
-    response.writeHead(status, { "content-type": "application/json" });
-    response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32000, message } }));
-  };
+function refuse(response, status, message) {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32000, message } }));
+}
+
+/** Answers with `handle` on a free port of 127.0.0.1. */
+function listen(path, handle) {
   const http = createServer(async (request, response) => {
     try {
-      if (new URL(request.url, "http://localhost").pathname !== "/mcp") return refuse(response, 404, "no such path");
-      const id = request.headers["mcp-session-id"];
-      let transport = sessions.get(id);
-      if (transport === undefined) {
-        if (id !== undefined) return refuse(response, 404, "no such session");
-        transport = new Transport({
-          sessionIdGenerator: randomUUID,
-          eventStore: eventStore(),
-          retryInterval: 200,
-          onsessioninitialized: (session) => void sessions.set(session, transport),
-          onsessionclosed: (session) => void sessions.delete(session),
-        });
-        await newServer().connect(transport);
-      }
-      await transport.handleRequest(request, response);
+      await handle(request, response, new URL(request.url, "http://localhost"));
     } catch (error) {
       console.error(error);
       if (!response.headersSent) refuse(response, 500, "internal error");
     }
   });
-  http.listen(0, "127.0.0.1", () => console.error(`listening on http://127.0.0.1:${http.address().port}/mcp`));
+  http.listen(0, "127.0.0.1", () => console.error(`listening on http://127.0.0.1:${http.address().port}${path}`));
+}
+
+/** Serves `newServer()`, one for each session, over Streamable HTTP. */
+export function serveHttp(newServer, Transport) {
+  const sessions = new Map();
+  listen("/mcp", async (request, response, { pathname }) => {
+    if (pathname !== "/mcp") return refuse(response, 404, "no such path");
+    const id = request.headers["mcp-session-id"];
+    let transport = sessions.get(id);
+    if (transport === undefined) {
+      if (id !== undefined) return refuse(response, 404, "no such session");
+      transport = new Transport({
+        sessionIdGenerator: randomUUID,
+        eventStore: eventStore(),
+        retryInterval: 200,
+        onsessioninitialized: (session) => void sessions.set(session, transport),
+        onsessionclosed: (session) => void sessions.delete(session),
+      });
+      await newServer().connect(transport);
+    }
+    await transport.handleRequest(request, response);
+  });
+}
+
+/** Serves `newServer()`, one for each stream, over HTTP+SSE. */
+export function serveSse(newServer, Transport) {
+  const sessions = new Map();
+  listen("/sse", async (request, response, { pathname, searchParams }) => {
+    if (request.method === "GET" && pathname === "/sse") {
+      const transport = new Transport("/messages", response);
+      sessions.set(transport.sessionId, transport);
+      response.on("close", () => sessions.delete(transport.sessionId));
+      return newServer().connect(transport);
+    }
+    // A client of Streamable HTTP tries a POST first; this is how it learns of the older transport.
+    if (pathname === "/sse") return refuse(response, 405, "only GET here");
+    const transport = sessions.get(searchParams.get("sessionId"));
+    if (pathname !== "/messages" || transport === undefined) return refuse(response, 404, "no such session");
+    return transport.handlePostMessage(request, response);
+  });
 }

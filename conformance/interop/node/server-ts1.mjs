@@ -1,11 +1,12 @@
-// A server on @modelcontextprotocol/sdk 1.x: `stdio` or `http`.
+// A server on @modelcontextprotocol/sdk 1.x: `stdio`, `http` or `sse`.
 import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { SubscribeRequestSchema, UnsubscribeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
-import { serveHttp } from "./http.mjs";
+import { serveHttp, serveSse } from "./http.mjs";
 
 const say = (text) => ({ content: [{ type: "text", text }] });
 const memos = { one: "first memo", two: "second memo" };
@@ -152,4 +153,5 @@ function newServer() {
 }
 
 if (process.argv[2] === "http") serveHttp(newServer, StreamableHTTPServerTransport);
+else if (process.argv[2] === "sse") serveSse(newServer, SSEServerTransport);
 else await newServer().connect(new StdioServerTransport());

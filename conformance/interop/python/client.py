@@ -1,6 +1,9 @@
-"""A client on the Python SDK, speaking the revisions that have a handshake.
+"""A client on the Python SDK.
 
-client.py [--strict] [--require SET,SET] stdio COMMAND ARG... | http URL
+client.py [--strict] [--auto] [--require SET,SET] stdio COMMAND ARG... | http URL | sse URL
+
+It starts with the handshake or, with --auto, by asking whether the server knows a revision without
+one, which is what the SDK does by itself.
 """
 
 import base64
@@ -15,6 +18,7 @@ from typing import Any
 import anyio
 import mcp_types as types
 from mcp import Client, StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
 warnings.simplefilter("ignore", MCPDeprecationWarning)
@@ -52,11 +56,14 @@ class Inbox:
 class Arguments:
     def __init__(self, argv: list[str]) -> None:
         self.strict = False
+        self.mode = "legacy"
         self.require: list[str] = []
         while argv and argv[0].startswith("--"):
             match argv.pop(0):
                 case "--strict":
                     self.strict = True
+                case "--auto":
+                    self.mode = "auto"
                 case "--require":
                     self.require = argv.pop(0).split(",")
                 case other:
@@ -66,6 +73,8 @@ class Arguments:
                 self.server: Any = StdioServerParameters(command=command, args=args)
             case ["http", url]:
                 self.server = url
+            case ["sse", url]:
+                self.server = sse_client(url)
             case _:
                 print(__doc__, file=sys.stderr)
                 sys.exit(2)
@@ -118,7 +127,7 @@ class Checks:
         self.tools: list[types.Tool] = []
         self.client = Client(
             arguments.server,
-            mode="legacy",
+            mode=arguments.mode,
             client_info=types.Implementation(name="interop-python", version="1.0.0"),
             sampling_callback=self.sample,
             elicitation_callback=self.elicit,

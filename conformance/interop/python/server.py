@@ -1,4 +1,4 @@
-"""A server on the Python SDK: `stdio` or `http`."""
+"""A server on the Python SDK: `stdio`, `http` or `sse`."""
 
 import asyncio
 import json
@@ -170,16 +170,19 @@ low.add_request_handler("resources/subscribe", types.SubscribeRequestParams, sub
 low.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, unsubscribe)
 
 
-async def serve_http() -> None:
+async def serve(app: Any, path: str) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(mcp.streamable_http_app(), log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
     # Connections wait in the backlog until the server takes them.
-    print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
+    print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}{path}", file=sys.stderr, flush=True)
     await server.serve(sockets=[listener])
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["http"]:
-        asyncio.run(serve_http())
-    else:
-        mcp.run("stdio")
+    match sys.argv[1:]:
+        case ["http"]:
+            asyncio.run(serve(mcp.streamable_http_app(), "/mcp"))
+        case ["sse"]:
+            asyncio.run(serve(mcp.sse_app(), "/sse"))
+        case _:
+            mcp.run("stdio")
