@@ -411,7 +411,7 @@ impl Ask {
 }
 
 /// A notification can't be sent: the exchange is over, or its peer gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, thiserror::Error)]
 #[error("the exchange is over")]
 #[non_exhaustive]
 pub struct SendError;
