@@ -1,0 +1,69 @@
+//! The commands, declared once: name, usage, what it does, and the function that does it.
+
+use std::ffi::OsString;
+
+use crate::{codegen, schema};
+
+/// One sub-command of `cargo xtask`.
+pub(crate) struct Command {
+    /// The word after `cargo xtask`.
+    pub(crate) name: &'static str,
+    /// What may follow it.
+    pub(crate) usage: &'static str,
+    /// One line for `cargo xtask help`.
+    pub(crate) about: &'static str,
+    /// Runs it with the arguments after its name.
+    pub(crate) run: fn(&[String]) -> anyhow::Result<()>,
+}
+
+/// Every command. To add one: a module with a `run` function, and a line here.
+pub(crate) const COMMANDS: &[Command] = &[
+    Command {
+        name: "codegen",
+        usage: "[--check]",
+        about: "write the generated types from the schema model, or only say which are stale",
+        run: codegen::run,
+    },
+    Command {
+        name: "schema",
+        usage: "import PATH [--revision R] | diff PATH [--revision R]",
+        about: "take the facts of an official schema.json into the model, or compare with it",
+        run: schema::run,
+    },
+];
+
+/// Finds the command that `args` (without the program's name) asks for, and runs it.
+pub(crate) fn dispatch(args: impl Iterator<Item = OsString>) -> anyhow::Result<()> {
+    let args = args
+        .map(|arg| arg.into_string().map_err(|arg| anyhow::anyhow!("not UTF-8: {}", arg.display())))
+        .collect::<anyhow::Result<Vec<String>>>()?;
+    let Some((name, rest)) = args.split_first() else {
+        help();
+        return Ok(());
+    };
+    if matches!(name.as_str(), "help" | "--help" | "-h") {
+        help();
+        return Ok(());
+    }
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        help();
+        anyhow::bail!("there is no command `{name}`");
+    };
+    (command.run)(rest)
+}
+
+/// Fails unless every argument is one of `known`.
+pub(crate) fn only(args: &[String], known: &[&str]) -> anyhow::Result<()> {
+    match args.iter().find(|arg| !known.contains(&arg.as_str())) {
+        Some(arg) => anyhow::bail!("unknown argument `{arg}`"),
+        None => Ok(()),
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "a command's own output")]
+fn help() {
+    println!("cargo xtask COMMAND\n");
+    for command in COMMANDS {
+        println!("  {} {}\n      {}", command.name, command.usage, command.about);
+    }
+}
