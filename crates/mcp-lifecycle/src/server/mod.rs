@@ -1,0 +1,6 @@
+//! The server's side of a conversation in the stateful era.
+
+mod augmented;
+mod session;
+
+pub use self::session::{Phase, ServerSession};
