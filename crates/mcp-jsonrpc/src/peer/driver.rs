@@ -11,7 +11,7 @@ use super::shared::{Command, Shared};
 use crate::link::v1::{Incoming, Link, LinkError};
 use crate::service::v1::{AskError, BoxFuture, Call, Inbound, PeerOutlet, Replies, Reply, Service};
 use crate::{
-    ErrorObject, Fault, FaultKind, Message, Name, Notification, Outgoing, Request, RequestId,
+    ErrorObject, Extensions, Fault, FaultKind, Message, Name, Notification, Outgoing, Request, RequestId,
     Response,
 };
 
@@ -403,8 +403,8 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
             }
             let sent = match self.shared.pop() {
                 Some(Command::Send(message)) => self.send_one(message),
-                Some(Command::Abandon { id, method, reason }) => {
-                    self.abandon(id, &method, reason.as_deref())
+                Some(Command::Abandon { id, method, notes, reason }) => {
+                    self.abandon(id, &method, &notes, reason.as_deref())
                 }
                 None => break,
             };
@@ -436,9 +436,15 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
         }
     }
 
-    fn abandon(&mut self, id: i64, method: &Name, reason: Option<&str>) -> Result<(), LinkError> {
+    fn abandon(
+        &mut self,
+        id: i64,
+        method: &Name,
+        notes: &Extensions,
+        reason: Option<&str>,
+    ) -> Result<(), LinkError> {
         let id = RequestId::from(id);
-        let notice = self.protocol.abandon(&id, method, reason);
+        let notice = self.protocol.abandon_noted(&id, method, notes, reason);
         self.link.abandon(&id, notice)
     }
 }

@@ -44,6 +44,18 @@ pub trait Protocol: Send + 'static {
         None
     }
 
+    /// [`abandon`](Self::abandon), for a request that was sent with `notes`: what a driver calls.
+    fn abandon_noted(
+        &mut self,
+        id: &RequestId,
+        method: &Name,
+        notes: &Extensions,
+        reason: Option<&str>,
+    ) -> Option<Outgoing> {
+        let _ = notes;
+        self.abandon(id, method, reason)
+    }
+
     /// The error for a request that came in while too many others were being served.
     fn overloaded(&self) -> ErrorObject {
         ErrorObject::internal("too many requests at once")

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::link::v1::LinkError;
 use crate::service::v1::{Ask, AskError, BoxFuture, Outlet, SendError, TrySendError};
-use crate::{Name, Outgoing, RequestId, Response};
+use crate::{Extensions, Name, Outgoing, RequestId, Response};
 
 /// A handle on a peer that a [`Driver`](super::Driver) drives: for requests and notifications of
 /// our own. Cheap to clone.
@@ -44,7 +44,7 @@ enum Slot {
 
 pub(super) enum Command {
     Send(Outgoing),
-    Abandon { id: i64, method: Name, reason: Option<String> },
+    Abandon { id: i64, method: Name, notes: Extensions, reason: Option<String> },
 }
 
 impl Shared {
@@ -339,7 +339,8 @@ impl PendingCall {
         if let Some(Slot::Waiting { method, .. }) = state.pending.remove(&id)
             && state.ended.is_none()
         {
-            state.push(Command::Abandon { id, method, reason });
+            let notes = self.ask.notes.clone();
+            state.push(Command::Abandon { id, method, notes, reason });
         }
     }
 }
