@@ -1,0 +1,4 @@
+//! Where all crates meet: the programs that other implementations are held against, and ours
+//! against them. Never published.
+
+pub mod everything;

@@ -1,0 +1,162 @@
+use std::sync::Arc;
+
+use mcp_jsonrpc::service::v1::{Ask, Replies};
+use mcp_jsonrpc::{Extensions, Name, Outgoing, RawJson, RequestId};
+use mcp_lifecycle::{Caller, PeerFacts, Session};
+use mcp_types::{LoggingLevel, Revision};
+use serde_core::Serialize;
+use serde_core::de::DeserializeOwned;
+
+use crate::error::RequestError;
+
+/// One request on its way through a handler: who asks, and the way back to them.
+///
+/// Cheap to clone, and free of any notion of a connection: everything that is sent through it
+/// belongs to this request, and once the handler has returned nothing is sent any more.
+#[derive(Clone, Debug)]
+pub struct Context {
+    id: RequestId,
+    extensions: Extensions,
+    replies: Replies,
+    meta: Option<RawJson>,
+    logging: bool,
+}
+
+impl Context {
+    pub(crate) const fn new(
+        id: RequestId,
+        extensions: Extensions,
+        replies: Replies,
+        meta: Option<RawJson>,
+        logging: bool,
+    ) -> Self {
+        Self { id, extensions, replies, meta, logging }
+    }
+
+    /// The request's id.
+    #[must_use]
+    pub const fn id(&self) -> &RequestId {
+        &self.id
+    }
+
+    /// The revision that is spoken with this peer.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.caller().map_or(Revision::LATEST_STATEFUL, |caller| caller.revision)
+    }
+
+    /// Who asks: name, capabilities, revision. None when no transport has said.
+    #[must_use]
+    pub fn caller(&self) -> Option<&Caller> {
+        self.extensions.get::<PeerFacts>().map(|facts| &*facts.caller)
+    }
+
+    /// What is remembered about this peer between its requests, where anything is.
+    #[must_use]
+    pub fn session(&self) -> Option<Arc<Session>> {
+        self.extensions.get_arc::<Session>()
+    }
+
+    /// A fact that a transport, a guard or a layer has left, by its type.
+    #[must_use]
+    pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.extensions.get()
+    }
+
+    /// The same, to be kept.
+    pub(crate) fn extension_arc<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.extensions.get_arc()
+    }
+
+    /// The request's `_meta`, as JSON.
+    #[must_use]
+    pub const fn meta(&self) -> Option<&RawJson> {
+        self.meta.as_ref()
+    }
+
+    /// Lets the transport close the stream that this request's messages travel on, where it has
+    /// one of its own that the client can take up again; what comes later waits there. Good for
+    /// long calls, which then don't hold a connection. Does nothing elsewhere.
+    ///
+    /// Specification: [Sending messages to the server](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server).
+    pub fn close_stream(&self) {
+        self.replies.close_stream();
+    }
+
+    /// Waits until the peer cancels the request. After that the handler is polled once more,
+    /// and dropped.
+    pub async fn cancelled(&self) {
+        self.replies.cancelled().await;
+    }
+
+    /// Whether the peer has canceled the request.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.replies.is_cancelled()
+    }
+
+    pub(crate) const fn replies(&self) -> &Replies {
+        &self.replies
+    }
+
+    /// The way to report progress; it does nothing unless the peer has asked for it.
+    ///
+    /// Specification: [Progress](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress).
+    #[must_use]
+    pub fn progress(&self) -> crate::progress::Progress {
+        let token = self.meta.as_ref().and_then(|meta| {
+            meta.parse::<mcp_types::MetaPeek>().ok().and_then(|peek| peek.progress_token)
+        });
+        crate::progress::Progress::new(token, self.revision(), self.replies.clone())
+    }
+
+    /// Sends a log message to the peer, if it is at or above the level that the peer has set
+    /// (`info` until it does), and the server announces logging. There is no waiting: a
+    /// message that finds no room is dropped.
+    ///
+    /// Never log secrets: the peer reads this.
+    ///
+    /// Specification: [Logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging).
+    pub fn log<T: Serialize + ?Sized>(&self, level: LoggingLevel, logger: Option<&str>, data: &T) {
+        if !self.logging || level < self.log_level() {
+            return;
+        }
+        let Ok(data) = mcp_types::JsonValue::from_serialize(data) else {
+            tracing::debug!("a log message can't be written as JSON");
+            return;
+        };
+        let mut params = mcp_types::LoggingMessageNotificationParams::new(level, data);
+        params.logger = logger.map(str::to_owned);
+        match Outgoing::notification(Name::from_static("notifications/message"), Some(&params)) {
+            Ok(message) => {
+                if let Err(error) = self.replies.try_notify(message) {
+                    tracing::debug!(%error, "a log message was dropped");
+                }
+            }
+            Err(error) => tracing::debug!(%error, "a log message was dropped"),
+        }
+    }
+
+    fn log_level(&self) -> LoggingLevel {
+        let session = self.extensions.get::<Session>().and_then(Session::log_level);
+        session
+            .or_else(|| self.extensions.get::<PeerFacts>().and_then(|facts| facts.log_level))
+            .unwrap_or(LoggingLevel::Info)
+    }
+
+    /// Sends a request to the peer on behalf of this one, and reads its result.
+    pub(crate) async fn ask<P, R>(
+        &self,
+        method: &'static str,
+        params: &P,
+    ) -> Result<R, RequestError>
+    where
+        P: Serialize + ?Sized,
+        R: DeserializeOwned,
+    {
+        let params = RawJson::from_serialize(params).map_err(RequestError::Encode)?;
+        let ask = Ask::new(Name::from_static(method), Some(params));
+        let response = self.replies.ask(ask).await?;
+        response.outcome.map_err(RequestError::Refused)?.parse().map_err(RequestError::Decode)
+    }
+}

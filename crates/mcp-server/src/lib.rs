@@ -1,0 +1,71 @@
+//! Write a Model Context Protocol server.
+//!
+//! # Where this crate sits
+//!
+//! Above `mcp-lifecycle`, `mcp-types` and `mcp-jsonrpc`; it names no transport and no runtime.
+//! A [`Server`] is a [`Service`](mcp_jsonrpc::service::v1::Service): it is handed messages by
+//! whatever carries them.
+//!
+//! # Examples
+//!
+//! ```
+//! use mcp_server::tool::Parsed;
+//! use mcp_server::{Context, Server, ToolError};
+//!
+//! let server = Server::new("clock", "1.0.0").tool(
+//!     "wait",
+//!     |Parsed(seconds): Parsed<Vec<u64>>, cx: Context| async move {
+//!         cx.progress().report(1.0, Some(2.0)).await;
+//!         let first = *seconds.first().ok_or(ToolError::new("how long?"))?;
+//!         Ok::<_, ToolError>(format!("waited {first} seconds"))
+//!     },
+//! );
+//! ```
+//!
+//! # Features
+//!
+//! - `schemars` (default): typed arguments and results, with schemas from Rust types.
+//! - `validate` (default): arguments and results are held against their JSON Schemas.
+//! - `tokio` (default): timers.
+
+// Reading order: the server, then what handlers see, then what they are made of, then the
+// boundaries.
+mod server;
+pub use server::{NameTaken, Server};
+
+mod context;
+pub use context::Context;
+
+mod progress;
+pub use progress::Progress;
+
+pub mod completion;
+pub mod prompt;
+pub mod resource;
+pub mod tool;
+
+mod error;
+pub use error::{RequestError, ToolError};
+
+mod schema;
+pub use schema::{ToolSchema, UnusableSchema};
+
+pub mod v1;
+
+mod ask;
+mod catch;
+mod list;
+mod listeners;
+mod page;
+#[cfg(feature = "schemars")]
+mod portable;
+mod prompts;
+mod resources;
+mod service;
+mod tools;
+#[cfg(feature = "validate")]
+mod validate;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,36 @@
+use mcp_jsonrpc::{ErrorObject, Extensions, RawJson};
+use mcp_types::{CallToolResult, Outcome};
+use std::sync::Arc;
+
+use crate::context::Context;
+
+/// One call of a tool.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// The arguments, an object; none when the client sent none, which means the same as `{}`.
+    pub arguments: Option<RawJson>,
+    /// Who calls, and the way back to them.
+    pub context: Context,
+    pub(crate) state: Arc<Extensions>,
+}
+
+impl ToolCall {
+    pub(crate) const fn new(
+        arguments: Option<RawJson>,
+        context: Context,
+        state: Arc<Extensions>,
+    ) -> Self {
+        Self { arguments, context, state }
+    }
+
+    /// The arguments as JSON, `{}` when there are none.
+    #[must_use]
+    pub fn arguments_json(&self) -> &[u8] {
+        self.arguments.as_ref().map_or(b"{}", RawJson::as_bytes)
+    }
+}
+
+/// What comes of a call: a result, which may be a failure that the model reads, or an error of
+/// the protocol.
+pub type ToolOutcome = Result<Outcome<CallToolResult>, ErrorObject>;

@@ -1,0 +1,157 @@
+use std::sync::Arc;
+
+use mcp_types::{Icon, Revision, ToolAnnotations};
+
+use super::handler::IntoTool;
+use crate::list::Listed;
+use crate::schema::ToolSchema;
+use crate::v1::{Tool, ToolDefinition};
+
+/// A tool together with what clients are told about it.
+///
+/// ```
+/// use mcp_server::tool::ToolEntry;
+///
+/// let entry = ToolEntry::new("now", || async { "noon" })
+///     .title("What time is it?")
+///     .description("Tells the time of day.")
+///     .read_only(true);
+/// ```
+pub struct ToolEntry {
+    tool: Arc<dyn Tool>,
+    definition: ToolDefinition,
+    listed: mcp_types::Tool,
+}
+
+impl ToolEntry {
+    /// A tool under a name: 1 to 128 of the characters `A`–`Z`, `a`–`z`, `0`–`9`, `_`, `-`, `.`.
+    ///
+    /// Another name is allowed, since the specification only says *should*, and logged.
+    pub fn new<M>(name: impl Into<String>, tool: impl IntoTool<M>) -> Self {
+        let tool = tool.into_tool();
+        let definition = tool.describe();
+        let name = mcp_types::ToolName::from(name.into());
+        if !name.is_conforming() {
+            tracing::warn!(
+                name = name.as_str(),
+                "the tool's name may not be understood by clients"
+            );
+        }
+        let mut listed = mcp_types::Tool::new(name, definition.input.schema().clone());
+        listed.output_schema = definition.output.as_ref().map(|schema| schema.schema().clone());
+        Self { tool: Arc::new(tool), definition, listed }
+    }
+
+    /// What the tool does, for models.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.listed.description = Some(description.into());
+        self
+    }
+
+    /// The tool's name for people.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.listed.title = Some(title.into());
+        self
+    }
+
+    /// Icons for user interfaces.
+    #[must_use]
+    pub fn icons(mut self, icons: Vec<Icon>) -> Self {
+        self.listed.icons = Some(icons);
+        self
+    }
+
+    /// Hints about what the tool does; see also [`read_only`](Self::read_only),
+    /// [`destructive`](Self::destructive), [`idempotent`](Self::idempotent) and
+    /// [`open_world`](Self::open_world).
+    #[must_use]
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.listed.annotations = Some(annotations);
+        self
+    }
+
+    /// Hints that the tool changes nothing.
+    #[must_use]
+    pub fn read_only(mut self, hint: bool) -> Self {
+        self.hints().read_only_hint = Some(hint);
+        self
+    }
+
+    /// Hints that the tool may destroy something.
+    #[must_use]
+    pub fn destructive(mut self, hint: bool) -> Self {
+        self.hints().destructive_hint = Some(hint);
+        self
+    }
+
+    /// Hints that calling the tool again with the same arguments changes nothing more.
+    #[must_use]
+    pub fn idempotent(mut self, hint: bool) -> Self {
+        self.hints().idempotent_hint = Some(hint);
+        self
+    }
+
+    /// Hints that the tool deals with things outside of this server.
+    #[must_use]
+    pub fn open_world(mut self, hint: bool) -> Self {
+        self.hints().open_world_hint = Some(hint);
+        self
+    }
+
+    /// Replaces the input schema; arguments are then held against it.
+    #[must_use]
+    pub fn input_schema(mut self, schema: ToolSchema) -> Self {
+        self.listed.input_schema = schema.schema().clone();
+        self.definition.input = schema;
+        self.definition.typed_input = false;
+        self
+    }
+
+    /// Replaces the output schema; structured results are then held against it.
+    #[must_use]
+    pub fn output_schema(mut self, schema: ToolSchema) -> Self {
+        self.listed.output_schema = Some(schema.schema().clone());
+        self.definition.output = Some(schema);
+        self.definition.typed_output = false;
+        self
+    }
+
+    fn hints(&mut self) -> &mut ToolAnnotations {
+        self.listed.annotations.get_or_insert_default()
+    }
+
+    pub(crate) fn register(self) -> Registered {
+        Registered {
+            name: self.listed.name.as_str().to_owned(),
+            tool: self.tool,
+            definition: self.definition,
+            listed: self.listed,
+        }
+    }
+}
+
+impl std::fmt::Debug for ToolEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ToolEntry").field("listed", &self.listed).finish_non_exhaustive()
+    }
+}
+
+/// A tool as the server holds it.
+pub(crate) struct Registered {
+    pub(crate) name: String,
+    pub(crate) tool: Arc<dyn Tool>,
+    pub(crate) definition: ToolDefinition,
+    listed: mcp_types::Tool,
+}
+
+impl Listed for Registered {
+    fn key(&self) -> &str {
+        &self.name
+    }
+
+    fn write(&self, revision: Revision, out: &mut Vec<u8>) {
+        crate::list::write_projected(&self.listed, revision, out);
+    }
+}

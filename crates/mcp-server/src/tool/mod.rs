@@ -1,0 +1,23 @@
+//! Tools: how they are written, registered and called.
+//!
+//! Specification: [Tools](https://modelcontextprotocol.io/specification/2025-11-25/server/tools).
+
+mod call;
+pub use call::{ToolCall, ToolOutcome};
+
+mod extract;
+#[cfg(feature = "schemars")]
+pub use extract::Args;
+pub use extract::{Ext, FromCall, Parsed, RawArgs, Rejection, State};
+
+mod output;
+#[cfg(feature = "schemars")]
+pub use output::Json;
+pub use output::{IntoToolResult, ToolDescription};
+
+mod handler;
+pub use handler::{Already, IntoTool, ToolHandler};
+
+mod entry;
+pub(crate) use entry::Registered;
+pub use entry::ToolEntry;

@@ -1,0 +1,140 @@
+//! The requests of tools: from raw parameters to the outgoing frame.
+
+use mcp_jsonrpc::service::v1::Replies;
+use mcp_jsonrpc::{ErrorObject, RawJson, Request};
+use mcp_types::{CallToolParamsRef, CallToolResult, ContentBlock, Outcome, Project, Revision};
+
+use crate::catch::catching;
+use crate::context::Context;
+use crate::server::Inner;
+use crate::service::{Answer, encode};
+use crate::tool::{Registered, ToolCall, ToolOutcome};
+
+impl Inner {
+    pub(crate) async fn call_tool(
+        &self,
+        request: &Request,
+        extensions: mcp_jsonrpc::Extensions,
+        replies: Replies,
+    ) -> Answer {
+        if !self.offers.tools {
+            return Err(ErrorObject::method_not_found("tools/call"));
+        }
+        let raw = request.params.as_ref().ok_or_else(|| {
+            ErrorObject::invalid_params("tools/call needs params with the name of a tool")
+        })?;
+        let params: CallToolParamsRef<'_> = raw.parse().map_err(|error| {
+            ErrorObject::invalid_params(format!("the params of tools/call are not valid: {error}"))
+        })?;
+        let tool = self.tools.get(&params.name).ok_or_else(|| unknown_tool(&params.name))?;
+        let arguments = match params.arguments {
+            None => None,
+            Some(arguments) if arguments.get().starts_with('{') => Some(raw.part(arguments)),
+            Some(_) => return Err(ErrorObject::invalid_params("`arguments` is not an object")),
+        };
+        let meta = params.meta.map(|meta| raw.part(meta));
+        let context =
+            Context::new(request.id.clone(), extensions, replies, meta, self.offers.logging);
+        let revision = context.revision();
+        let outcome = self.run(&tool, arguments, context).await?;
+        let Outcome::Complete(mut result) = outcome else {
+            // Only the stateless era, and extensions, have other outcomes.
+            return Err(ErrorObject::internal(
+                "the tool's outcome does not exist in this revision",
+            ));
+        };
+        check_output(&tool, &result)?;
+        if revision != Revision::LATEST_STATEFUL {
+            result.project(revision);
+        }
+        encode(&request.id, &result)
+    }
+
+    async fn run(
+        &self,
+        tool: &Registered,
+        arguments: Option<RawJson>,
+        context: Context,
+    ) -> ToolOutcome {
+        let definition = &tool.definition;
+        // A type that says all that the schema says has checked the arguments by parsing them.
+        if !(definition.typed_input && definition.input.holds_by_type()) {
+            let json = arguments.as_ref().map_or(b"{}".as_slice(), RawJson::as_bytes);
+            match definition.input.violations(json) {
+                Ok(violations) if violations.is_empty() => {}
+                Ok(violations) => {
+                    return bad_arguments(context.revision(), &violations.join("; "));
+                }
+                Err(_) => {
+                    return Err(ErrorObject::internal("the tool's input schema can't be used"));
+                }
+            }
+        }
+        let call = ToolCall::new(arguments, context, self.state.clone());
+        let panicked = |_| ErrorObject::internal("the tool has failed");
+        catching(|| tool.tool.call(call)).map_err(panicked)?.await.map_err(panicked)?
+    }
+}
+
+/// The answer to arguments that don't fit: from 2025-11-25 on the model reads it, older peers
+/// get an error of the protocol.
+pub(crate) fn bad_arguments(revision: Revision, message: &str) -> ToolOutcome {
+    let message = format!("invalid arguments: {message}");
+    if revision < Revision::V2025_11_25 {
+        return Err(ErrorObject::invalid_params(message));
+    }
+    let mut result = CallToolResult::new(vec![ContentBlock::text(message)]);
+    result.is_error = Some(true);
+    Ok(Outcome::Complete(result))
+}
+
+/// What is sent has to be what was promised. A failure promises nothing.
+fn check_output(tool: &Registered, result: &CallToolResult) -> Result<(), ErrorObject> {
+    let Some(schema) = &tool.definition.output else { return Ok(()) };
+    if result.is_error == Some(true) {
+        return Ok(());
+    }
+    let Some(value) = &result.structured_content else {
+        tracing::error!(tool = tool.name, "a tool with an output schema gave no structured result");
+        return Err(ErrorObject::internal("the tool gave no structured result"));
+    };
+    if tool.definition.typed_output && schema.holds_by_type() {
+        return Ok(());
+    }
+    match schema.violations(value.as_raw().as_bytes()) {
+        Ok(violations) if violations.is_empty() => Ok(()),
+        Ok(violations) => {
+            tracing::error!(tool = tool.name, ?violations, "a result does not fit its schema");
+            Err(ErrorObject::internal("the tool's result does not fit its output schema"))
+        }
+        Err(_) => Err(ErrorObject::internal("the tool's output schema can't be used")),
+    }
+}
+
+fn unknown_tool(name: &str) -> ErrorObject {
+    let shown: String = name.chars().take(128).collect();
+    ErrorObject::invalid_params(format!("unknown tool: {shown}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Shows: TOOL-047
+    #[test]
+    fn bad_arguments_are_read_by_the_model_or_refused_by_revision() {
+        for revision in Revision::STATEFUL {
+            match bad_arguments(revision, "no city") {
+                Ok(Outcome::Complete(result)) => {
+                    assert_eq!(revision, Revision::V2025_11_25);
+                    assert_eq!(result.is_error, Some(true));
+                }
+                Err(error) => {
+                    assert!(revision < Revision::V2025_11_25);
+                    assert_eq!(error.code, -32602);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
