@@ -83,6 +83,7 @@ mod project;
 pub use crate::project::{DoesNotFit, Project};
 
 mod prelude;
+mod severity;
 mod wire;
 
 #[cfg(doctest)]
