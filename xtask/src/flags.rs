@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::{codegen, schema};
+use crate::{bench, ci, codegen, conformance, deny, fuzz, package, schema, shell, tidy};
 
 /// One sub-command of `cargo xtask`.
 pub(crate) struct Command {
@@ -19,6 +19,18 @@ pub(crate) struct Command {
 /// Every command. To add one: a module with a `run` function, and a line here.
 pub(crate) const COMMANDS: &[Command] = &[
     Command {
+        name: "ci",
+        usage: "[--fast] [--only GATE,..] [--schemas DIR]",
+        about: "run every gate (--fast: those of the inner loop), and end with one table",
+        run: ci::run,
+    },
+    Command {
+        name: "tidy",
+        usage: "",
+        about: "hold arrows, budgets, manifests, sizes and words against the rules",
+        run: tidy::run,
+    },
+    Command {
         name: "codegen",
         usage: "[--check]",
         about: "write the generated types from the schema model, or only say which are stale",
@@ -29,6 +41,36 @@ pub(crate) const COMMANDS: &[Command] = &[
         usage: "import PATH [--revision R] | diff PATH [--revision R]",
         about: "take the facts of an official schema.json into the model, or compare with it",
         run: schema::run,
+    },
+    Command {
+        name: "conformance",
+        usage: "[--only LEG] [--peer P] [--role client|server] [--transport stdio|http]",
+        about: "let ours and other SDKs talk to each other, and print what held",
+        run: conformance::run,
+    },
+    Command {
+        name: "fuzz",
+        usage: "--smoke | --cases N",
+        about: "feed made-up input to every parser, on stable",
+        run: fuzz::run,
+    },
+    Command {
+        name: "deny",
+        usage: "[--advisory-db PATH] [--own]",
+        about: "evaluate deny.toml: licenses, bans, sources, and advisories where there is a copy",
+        run: deny::run,
+    },
+    Command {
+        name: "package",
+        usage: "[--allow-dirty]",
+        about: "build, compile and inspect what goes to a registry",
+        run: package::run,
+    },
+    Command {
+        name: "bench",
+        usage: "[NAME ..]",
+        about: "measure what a message costs; without a name, list the measurements",
+        run: bench::run,
     },
 ];
 
@@ -60,10 +102,10 @@ pub(crate) fn only(args: &[String], known: &[&str]) -> anyhow::Result<()> {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "a command's own output")]
 fn help() {
-    println!("cargo xtask COMMAND\n");
-    for command in COMMANDS {
-        println!("  {} {}\n      {}", command.name, command.usage, command.about);
+    shell::say("The project's own commands. Usage: cargo xtask COMMAND\n");
+    for Command { name, usage, about, .. } in COMMANDS {
+        shell::say(format_args!("  {}\n      {about}", format!("{name} {usage}").trim_end()));
     }
+    shell::say("\nBefore a commit: cargo xtask ci --fast. Before a push: cargo xtask ci.");
 }

@@ -1,0 +1,17 @@
+//! The pages of this folder and the top README, so that every block of Rust in them compiles.
+
+macro_rules! pages {
+    ($($name:ident = $path:literal;)*) => {
+        $(
+            #[cfg(doctest)]
+            #[doc = include_str!($path)]
+            mod $name {}
+        )*
+    };
+}
+
+pages! {
+    architecture = "../architecture.md";
+    dependencies = "../dependencies.md";
+    releasing = "../releasing.md";
+}

@@ -1,0 +1,32 @@
+//! What a message costs.
+
+use anyhow::bail;
+
+use crate::shell;
+
+/// One measurement.
+pub(crate) struct Bench {
+    /// The word after `cargo xtask bench`.
+    pub(crate) name: &'static str,
+    /// What it measures, in a line.
+    pub(crate) about: &'static str,
+    /// Runs it with the arguments after its name.
+    pub(crate) run: fn(&[String]) -> anyhow::Result<()>,
+}
+
+/// Every measurement. To add one: a module with a `run` function, and a line here.
+const BENCHES: &[Bench] = &[];
+
+/// `cargo xtask bench [NAME ...]`: without a name, says which there are.
+pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
+    let Some((name, rest)) = args.split_first() else {
+        for bench in BENCHES {
+            shell::say(format_args!("{:<12} {}", bench.name, bench.about));
+        }
+        return Ok(());
+    };
+    match BENCHES.iter().find(|bench| bench.name == name) {
+        Some(bench) => (bench.run)(rest),
+        None => bail!("there is no measurement `{name}`"),
+    }
+}

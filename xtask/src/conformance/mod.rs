@@ -1,0 +1,145 @@
+//! The proof that we speak MCP with others: runs its legs and prints one table.
+
+mod interop;
+mod peer;
+
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+
+use crate::{
+    ci::{Outcome, counts::Counts},
+    shell,
+    workspace::Metadata,
+};
+
+/// The package that holds the programs under test.
+const PACKAGE: &str = "mcp-conformance";
+
+/// Which part of the proof to run; everything if nothing is said.
+#[derive(Debug, Default)]
+pub(crate) struct Selection {
+    leg: Option<String>,
+    peer: Option<String>,
+    role: Option<String>,
+    transport: Option<String>,
+}
+
+/// One line of the table: a pair that talked.
+#[derive(Debug)]
+pub(crate) struct Row {
+    leg: &'static str,
+    what: String,
+    counts: Counts,
+    time: Duration,
+}
+
+impl Selection {
+    fn parse(args: &[String]) -> anyhow::Result<Self> {
+        let mut selection = Self::default();
+        let mut words = args.iter();
+        while let Some(word) = words.next() {
+            let (slot, known): (_, &[&str]) = match word.as_str() {
+                "--only" => (&mut selection.leg, LEGS),
+                "--peer" => (&mut selection.peer, &interop::PEERS),
+                "--role" => (&mut selection.role, &["client", "server"]),
+                "--transport" => (&mut selection.transport, &["stdio", "http"]),
+                other => bail!("unknown argument `{other}`"),
+            };
+            let value = words.next().with_context(|| format!("{word} needs a value"))?;
+            if !known.contains(&value.as_str()) {
+                bail!("{word} is one of {}, not `{value}`", known.join(", "));
+            }
+            *slot = Some(value.clone());
+        }
+        Ok(selection)
+    }
+
+    /// Whether a choice leaves `value` in.
+    fn takes(choice: Option<&str>, value: &str) -> bool {
+        choice.is_none_or(|choice| choice == value)
+    }
+}
+
+/// The parts of the proof.
+const LEGS: &[&str] = &["interop"];
+
+/// `cargo xtask conformance [--only LEG] [--peer P] [--role client|server] [--transport T]`.
+pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
+    match prove(&Selection::parse(args)?)? {
+        Outcome::Passed(_) => Ok(()),
+        Outcome::Failed(counts) => bail!("{} checks failed", counts.failed),
+        Outcome::Skipped(why) => bail!("nothing was proved: {why}"),
+    }
+}
+
+/// The whole proof, for `ci`.
+pub(crate) fn gate() -> anyhow::Result<Outcome> {
+    prove(&Selection::default())
+}
+
+fn prove(selection: &Selection) -> anyhow::Result<Outcome> {
+    let metadata = Metadata::of_workspace()?;
+    let Some(programs) = metadata.members().find(|package| package.name == PACKAGE) else {
+        return Ok(Outcome::Skipped(format!("there is no package {PACKAGE} yet")));
+    };
+    let mut rows = Vec::new();
+    if Selection::takes(selection.leg.as_deref(), "interop") {
+        rows.extend(interop::run(selection, &metadata, programs)?);
+    }
+    shell::say(table(&rows));
+    let mut sum = Counts::default();
+    for row in &rows {
+        sum += row.counts;
+    }
+    if sum == Counts::default() {
+        bail!("nothing that was selected can run");
+    }
+    Ok(if sum.failed == 0 { Outcome::Passed(sum) } else { Outcome::Failed(sum) })
+}
+
+/// A line for each pair.
+fn table(rows: &[Row]) -> String {
+    let mut lines = vec![format!(
+        "{:<8}  {:<40} {:>6} {:>6} {:>7}",
+        "leg", "pair", "passed", "failed", "seconds"
+    )];
+    for Row { leg, what, counts: Counts { passed, failed }, time } in rows {
+        let seconds = time.as_secs_f64();
+        lines.push(format!("{leg:<8}  {what:<40} {passed:>6} {failed:>6} {seconds:>7.1}"));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> anyhow::Result<Selection> {
+        Selection::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_choice_that_does_not_exist_is_refused() {
+        assert!(parse(&["--only", "interop", "--peer", "ts1", "--role", "server"]).is_ok());
+        let error = parse(&["--peer", "ts9"]).unwrap_err().to_string();
+        assert!(error.contains("ts1") && error.contains("`ts9`"), "{error}");
+        assert!(parse(&["--transport"]).is_err());
+        assert!(parse(&["--fast"]).is_err());
+    }
+
+    #[test]
+    fn the_table_lines_up() {
+        let row = Row {
+            leg: "interop",
+            what: "ts1 client, our server, stdio".into(),
+            counts: Counts { passed: 40, failed: 1 },
+            time: Duration::from_millis(2250),
+        };
+        assert_eq!(
+            table(&[row]),
+            "leg       pair                                     passed failed seconds\n\
+             interop   ts1 client, our server, stdio                40      1     2.2"
+        );
+    }
+}
