@@ -2,9 +2,9 @@
 
 use super::{DoesNotFit, Project};
 use crate::{
-    form::PrimitiveSchemaDefinition as Field,
+    form::{ElicitValue, PrimitiveSchemaDefinition as Field},
     generated::elicitation::{
-        ElicitRequestParams, LegacyTitledEnumSchema, RequestedSchema, TitledSingleSelectEnumSchema,
+        ElicitRequestParams, LegacyTitledEnumSchema, TitledSingleSelectEnumSchema,
     },
     revision::Revision,
 };
@@ -19,30 +19,6 @@ impl ElicitRequestParams {
             Self::Url(_) if !to.has_url_elicitation() => Err(DoesNotFit::UrlElicitation { to }),
             _ => Ok(()),
         }
-    }
-}
-
-impl RequestedSchema {
-    pub(crate) fn project_by_hand(&mut self, to: Revision) {
-        if to.has_rich_form_schemas() {
-            return;
-        }
-        for field in self.properties.values_mut() {
-            match field {
-                Field::TitledSingleSelect(titled) => *field = legacy(titled).into(),
-                Field::SingleSelect(choice) => choice.default = None,
-                _ => {}
-            }
-        }
-    }
-
-    pub(crate) fn fits_by_hand(&self, to: Revision) -> Result<(), DoesNotFit> {
-        let multiple =
-            |field: &Field| matches!(field, Field::MultiSelect(_) | Field::TitledMultiSelect(_));
-        if !to.has_rich_form_schemas() && self.properties.iter().any(|(_, field)| multiple(field)) {
-            return Err(DoesNotFit::MultiSelect { to });
-        }
-        Ok(())
     }
 }
 
@@ -61,6 +37,13 @@ fn legacy(titled: &mut TitledSingleSelectEnumSchema) -> LegacyTitledEnumSchema {
 
 impl Project for Field {
     fn project(&mut self, to: Revision) {
+        if !to.has_rich_form_schemas() {
+            match self {
+                Self::TitledSingleSelect(titled) => *self = legacy(titled).into(),
+                Self::SingleSelect(choice) => choice.default = None,
+                _ => {}
+            }
+        }
         match self {
             Self::String(field) => field.project(to),
             Self::Number(field) => field.project(to),
@@ -73,12 +56,32 @@ impl Project for Field {
             Self::Unknown(_) => {}
         }
     }
+
+    fn fits(&self, to: Revision) -> Result<(), DoesNotFit> {
+        match self {
+            Self::MultiSelect(_) | Self::TitledMultiSelect(_) if !to.has_rich_form_schemas() => {
+                Err(DoesNotFit::MultiSelect { to })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Project for ElicitValue {
+    fn project(&mut self, _to: Revision) {}
+
+    fn fits(&self, to: Revision) -> Result<(), DoesNotFit> {
+        match self {
+            Self::Strings(_) if !to.has_rich_form_schemas() => Err(DoesNotFit::MultiSelect { to }),
+            _ => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ElicitRequestFormParams, ElicitRequestUrlParams};
+    use crate::{ElicitRequestFormParams, ElicitRequestUrlParams, RequestedSchema};
 
     fn form(json: &str) -> RequestedSchema {
         let json = format!(r#"{{"type":"object","properties":{{"f":{json}}}}}"#);

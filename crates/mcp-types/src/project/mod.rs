@@ -1,5 +1,6 @@
 //! What an older peer gets to see.
 
+mod cancelled;
 mod content;
 mod elicitation;
 mod sampling;
@@ -66,6 +67,12 @@ pub enum DoesNotFit {
     /// Sampling with tools.
     #[error("{to} has no tools in sampling")]
     SamplingTools {
+        /// The peer's revision.
+        to: Revision,
+    },
+    /// A cancellation that doesn't say of what.
+    #[error("in {to} a cancellation names its request")]
+    CancelledWithoutId {
         /// The peer's revision.
         to: Revision,
     },

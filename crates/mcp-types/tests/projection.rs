@@ -1,0 +1,130 @@
+//! The laws of `project`.
+
+mod support;
+
+use mcp_types::Revision;
+use serde_json::Value;
+use support::{Edition, Values, assert_valid};
+
+const VALUES: usize = 40;
+
+#[test]
+fn for_the_newest_stateful_revision_nothing_changes() {
+    let edition = Edition::load(Revision::LATEST_STATEFUL);
+    for definition in edition.definitions() {
+        let mut values = Values::new(&edition.model, &definition.name);
+        values.foreign = true;
+        for _ in 0..VALUES {
+            let made = values.value(&definition.ty);
+            let text = values.text(&made);
+            let value = (definition.subject.read)(&text).unwrap();
+            let mut projected = value.copy();
+            projected.project(Revision::LATEST_STATEFUL);
+            assert!(projected.same(value.as_ref()), "{}\n{text}", definition.name);
+            assert_eq!(value.fits(Revision::LATEST_STATEFUL), Ok(()), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_message_of_a_revision_survives_projection_onto_it() {
+    for edition in Edition::all() {
+        for definition in edition.definitions() {
+            let mut values = Values::new(&edition.model, &definition.name);
+            for _ in 0..VALUES {
+                let made = values.value(&definition.ty);
+                let text = values.text(&made);
+                let value = (definition.subject.read)(&text).unwrap();
+                let mut projected = value.copy();
+                projected.project(edition.revision);
+                assert!(
+                    projected.same(value.as_ref()),
+                    "{} of {}\n{text}\n{}",
+                    definition.name,
+                    edition.revision,
+                    projected.write()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn twice_is_once_and_the_outcome_is_valid() {
+    let editions = Edition::all();
+    let (mut valid, mut unfit) = (0, 0);
+    for from in &editions {
+        for definition in from.definitions() {
+            let targets: Vec<_> = editions
+                .iter()
+                .filter(|to| to.revision < from.revision)
+                .map(|to| {
+                    let there = to.definition(definition.subject.name);
+                    (to.revision, there.map(|there| to.validators(&there.ty)))
+                })
+                .collect();
+            let mut values = Values::new(&from.model, &definition.name);
+            for round in 0..VALUES {
+                values.foreign = round % 2 == 0;
+                let made = values.value(&definition.ty);
+                let text = values.text(&made);
+                let value = (definition.subject.read)(&text).unwrap();
+                for (to, validators) in &targets {
+                    let what = format!("{} of {} to {to}", definition.name, from.revision);
+                    let mut once = value.copy();
+                    once.project(*to);
+                    let mut twice = once.copy();
+                    twice.project(*to);
+                    assert!(twice.same(once.as_ref()), "{what}\n{text}");
+                    let Some(validators) = validators else { continue };
+                    if value.fits(*to).is_err() {
+                        unfit += 1;
+                        continue;
+                    }
+                    let tree: Value = serde_json::from_str(&once.write()).unwrap();
+                    assert_valid(validators, &tree, &format!("{what}\n{text}"));
+                    valid += 1;
+                }
+            }
+        }
+    }
+    assert!(valid > 5_000 && unfit > 50, "{valid} valid, {unfit} unfit");
+}
+
+/// Names of members that `revision` doesn't have must be gone, wherever they were.
+#[test]
+fn members_of_later_revisions_are_gone() {
+    let editions = Edition::all();
+    let newest = editions.last().unwrap();
+    let later: &[(Revision, &[&str])] = &[
+        (Revision::V2025_06_18, &["icons", "execution", "websiteUrl", "task", "toolChoice"]),
+        (Revision::V2025_03_26, &["outputSchema", "structuredContent", "lastModified", "context"]),
+        (Revision::V2024_11_05, &["annotations.readOnlyHint", "completions"]),
+    ];
+    for definition in newest.definitions() {
+        let mut values = Values::new(&newest.model, &definition.name);
+        // What the older revision has no word for is not sent at all.
+        let has_word = |to: Revision| {
+            let edition = editions.iter().find(|edition| edition.revision == to).unwrap();
+            edition.definition(definition.subject.name).is_some()
+        };
+        let later: Vec<_> = later.iter().filter(|(to, _)| has_word(*to)).collect();
+        for _ in 0..VALUES {
+            let made = values.value(&definition.ty);
+            let text = values.text(&made);
+            let value = (definition.subject.read)(&text).unwrap();
+            for (to, names) in &later {
+                if value.fits(*to).is_err() {
+                    continue;
+                }
+                let mut projected = value.copy();
+                projected.project(*to);
+                let written = projected.write();
+                for name in *names {
+                    let gone = !written.contains(&format!("\"{name}\":"));
+                    assert!(gone, "{} to {to}: {name}\n{written}", definition.name);
+                }
+            }
+        }
+    }
+}
