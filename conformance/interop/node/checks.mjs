@@ -366,7 +366,7 @@ async function everything({ peer, options, tools, check, call, progressOf }) {
     });
   });
   await check("resources/read unknown", async () => {
-    const error = await fails(peer.readResource("test://no/such/thing"), options.strict ? -32002 : undefined);
+    const error = await fails(peer.readResource("test://no/such/thing"), options.strict ? (peer.notFoundCode ?? -32002) : undefined);
     if (options.strict) assert.deepEqual(error.data, { uri: "test://no/such/thing" });
   });
   await check("resources/subscribe", async () => {
@@ -548,7 +548,7 @@ async function interop({ peer, options, tools, has, check, call, progressOf }) {
     const [two] = (await peer.readResource("memo://two")).contents;
     assert.equal(two.uri, "memo://two");
     assert.equal(two.text, "second memo");
-    await fails(peer.readResource("memo://three"), options.strict ? -32002 : undefined);
+    await fails(peer.readResource("memo://three"), options.strict ? (peer.notFoundCode ?? -32002) : undefined);
   });
   await check("greeting", async () => {
     const prompts = await listAll(peer, "prompts");

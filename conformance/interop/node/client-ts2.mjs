@@ -49,6 +49,8 @@ const failures = await runChecks(
     ping: () => client.ping(),
     list: (kind, cursor) => lists[kind](cursor),
     callTool: (params, extra) => client.callTool(params, extra),
+    // The 2.x client turns the -32002 that comes in into the newer code.
+    notFoundCode: -32602,
     readResource: (uri) => client.readResource({ uri }),
     getPrompt: (params) => client.getPrompt(params),
     complete: (params) => client.complete(params),

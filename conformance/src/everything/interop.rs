@@ -1,8 +1,10 @@
 //! The tools that the drivers of other SDKs check, beyond what the public suite has.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_server::tool::{Args, Json, ToolEntry};
+use mcp_server::tool::{Args, Json, State, ToolEntry};
 use mcp_server::{Context, Server, ToolError};
 use mcp_types::LoggingLevel;
 use schemars::JsonSchema;
@@ -42,6 +44,29 @@ struct Prompt {
 struct Entry {
     level: String,
     message: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Touch {
+    uri: String,
+}
+
+/// Calls of `slow` that were cancelled.
+#[derive(Default)]
+struct Cancelled(AtomicUsize);
+
+/// Counts a call that was dropped before it was done.
+struct Guard {
+    count: Arc<Cancelled>,
+    done: bool,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if !self.done {
+            self.count.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 pub(super) fn add(server: Server) -> Server {
@@ -124,12 +149,39 @@ pub(super) fn add(server: Server) -> Server {
             })
             .description("Logs a message."),
         )
+        .state(Cancelled::default())
         .with_tool(
-            ToolEntry::new("slow", || async {
+            ToolEntry::new("slow", |State(count): State<Cancelled>, cx: Context| async move {
+                let mut guard = Guard { count, done: false };
+                cx.progress().report(1.0, None).await;
                 tokio::time::sleep(Duration::from_secs(30)).await;
+                guard.done = true;
                 "done"
             })
             .description("Takes its time."),
+        )
+        .with_tool(
+            ToolEntry::new("cancelled", |State(count): State<Cancelled>| async move {
+                count.0.load(Ordering::Relaxed).to_string()
+            })
+            .description("Says how many calls of `slow` were cancelled."),
+        )
+        .with_tool(
+            ToolEntry::new("touch", |Args(Touch { uri }), cx: Context| async move {
+                cx.server().resource_updated(&uri);
+                "touched"
+            })
+            .description("Says that a resource has changed."),
+        )
+        .with_tool(
+            ToolEntry::new("grow", |cx: Context| async move {
+                let grown = ToolEntry::new("grown", || async { "grown" })
+                    .description("Came while the server was running.");
+                // The second call finds it there already.
+                let _ = cx.server().add_tool(grown);
+                "grown"
+            })
+            .description("Adds a tool."),
         )
 }
 

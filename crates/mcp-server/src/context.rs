@@ -8,6 +8,7 @@ use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
 
 use crate::error::RequestError;
+use crate::server::Server;
 
 /// One request on its way through a handler: who asks, and the way back to them.
 ///
@@ -19,7 +20,7 @@ pub struct Context {
     extensions: Extensions,
     replies: Replies,
     meta: Option<RawJson>,
-    logging: bool,
+    server: Server,
 }
 
 impl Context {
@@ -28,9 +29,9 @@ impl Context {
         extensions: Extensions,
         replies: Replies,
         meta: Option<RawJson>,
-        logging: bool,
+        server: Server,
     ) -> Self {
-        Self { id, extensions, replies, meta, logging }
+        Self { id, extensions, replies, meta, server }
     }
 
     /// The request's id.
@@ -55,6 +56,12 @@ impl Context {
     #[must_use]
     pub fn session(&self) -> Option<Arc<Session>> {
         self.extensions.get_arc::<Session>()
+    }
+
+    /// The server: to add and remove what it offers, and to tell clients of changes.
+    #[must_use]
+    pub const fn server(&self) -> &Server {
+        &self.server
     }
 
     /// A fact that a transport, a guard or a layer has left, by its type.
@@ -118,7 +125,7 @@ impl Context {
     ///
     /// Specification: [Logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging).
     pub fn log<T: Serialize + ?Sized>(&self, level: LoggingLevel, logger: Option<&str>, data: &T) {
-        if !self.logging || level < self.log_level() {
+        if !self.server.inner.offers.logging || level < self.log_level() {
             return;
         }
         let Ok(data) = mcp_types::JsonValue::from_serialize(data) else {

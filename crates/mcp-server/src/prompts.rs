@@ -12,24 +12,24 @@ use crate::catch::catching;
 use crate::completion::{Completion, CompletionRequest};
 use crate::context::Context;
 use crate::prompt::PromptRequest;
-use crate::server::Inner;
+use crate::server::Server;
 use crate::service::{Answer, encode, meta_of, params};
 
 /// Values that one completion holds, by the specification.
 const MOST_VALUES: usize = 100;
 
-impl Inner {
+impl Server {
     pub(crate) async fn get_prompt(
         &self,
         request: &Request,
         extensions: Extensions,
         replies: Replies,
     ) -> Answer {
-        if !self.offers.prompts {
+        if !self.inner.offers.prompts {
             return Err(ErrorObject::method_not_found("prompts/get"));
         }
         let params: GetPromptRequestParams = params(request)?;
-        let prompt = self.prompts.get(&params.name).ok_or_else(|| {
+        let prompt = self.inner.prompts.get(&params.name).ok_or_else(|| {
             let shown: String = params.name.chars().take(128).collect();
             ErrorObject::invalid_params(format!("unknown prompt: {shown}"))
         })?;
@@ -38,10 +38,9 @@ impl Inner {
             return Err(ErrorObject::invalid_params(format!("the argument `{name}` is missing")));
         }
         let meta = request.params.as_ref().and_then(meta_of);
-        let context =
-            Context::new(request.id.clone(), extensions, replies, meta, self.offers.logging);
+        let context = Context::new(request.id.clone(), extensions, replies, meta, self.clone());
         let revision = context.revision();
-        let asked = PromptRequest::new(arguments, context, self.state.clone());
+        let asked = PromptRequest::new(arguments, context, self.inner.state.clone());
         let panicked = |_| ErrorObject::internal("making the prompt has failed");
         let mut result = catching(|| prompt.provider.get(asked))
             .map_err(panicked)?
@@ -57,20 +56,22 @@ impl Inner {
         extensions: Extensions,
         replies: Replies,
     ) -> Answer {
-        if !self.offers.completions {
+        if !self.inner.offers.completions {
             return Err(ErrorObject::method_not_found("completion/complete"));
         }
         let params: CompleteRequestParams = params(request)?;
         let (kind, target) = match &params.reference {
             CompletionReference::Prompt(prompt) => {
-                if self.prompts.get(&prompt.name).is_none() {
+                if self.inner.prompts.get(&prompt.name).is_none() {
                     return Err(ErrorObject::invalid_params("unknown prompt"));
                 }
                 ("prompt", prompt.name.clone())
             }
             CompletionReference::ResourceTemplate(resource) => {
                 let uri = resource.uri.as_str().to_owned();
-                if self.templates.get(&uri).is_none() && self.resources.get(&uri).is_none() {
+                if self.inner.templates.get(&uri).is_none()
+                    && self.inner.resources.get(&uri).is_none()
+                {
                     return Err(ErrorObject::invalid_params("unknown resource template"));
                 }
                 ("resource", uri)
@@ -78,12 +79,11 @@ impl Inner {
             _ => return Err(ErrorObject::invalid_params("`ref` is of no known type")),
         };
         let key = (kind, target, params.argument.name);
-        let Some(completer) = self.completers.get(&key) else {
+        let Some(completer) = self.inner.completers.get(&key) else {
             return encode(&request.id, &result_of(Completion::default()));
         };
         let meta = request.params.as_ref().and_then(meta_of);
-        let context =
-            Context::new(request.id.clone(), extensions, replies, meta, self.offers.logging);
+        let context = Context::new(request.id.clone(), extensions, replies, meta, self.clone());
         let known = params.context.and_then(|context| context.arguments).into_iter().flatten();
         let asked = CompletionRequest::new(params.argument.value, known.collect(), context);
         let panicked = |_| ErrorObject::internal("completion has failed");

@@ -13,21 +13,21 @@ use crate::catch::catching;
 use crate::context::Context;
 use crate::error::chain;
 use crate::resource::{ReadRequest, ResourceError, Variables};
-use crate::server::Inner;
+use crate::server::Server;
 use crate::service::{Answer, encode, params};
 use crate::v1::ResourceProvider;
 
 /// The longest URI that is looked at, in bytes.
 const LONGEST_URI: usize = 8192;
 
-impl Inner {
+impl Server {
     pub(crate) async fn read_resource(
         &self,
         request: &Request,
         extensions: Extensions,
         replies: Replies,
     ) -> Answer {
-        if !self.offers.resources {
+        if !self.inner.offers.resources {
             return Err(ErrorObject::method_not_found("resources/read"));
         }
         let params: ReadResourceRequestParams = params(request)?;
@@ -40,10 +40,9 @@ impl Inner {
             extensions.insert(mime_type);
         }
         let meta = request.params.as_ref().and_then(crate::service::meta_of);
-        let context =
-            Context::new(request.id.clone(), extensions, replies, meta, self.offers.logging);
+        let context = Context::new(request.id.clone(), extensions, replies, meta, self.clone());
         let revision = context.revision();
-        let read = ReadRequest::new(uri.to_owned(), variables, context, self.state.clone());
+        let read = ReadRequest::new(uri.to_owned(), variables, context, self.inner.state.clone());
         let panicked = |_| ErrorObject::internal("reading the resource has failed");
         let outcome =
             catching(|| provider.read(read)).map_err(panicked)?.await.map_err(panicked)?;
@@ -71,18 +70,18 @@ impl Inner {
         if uri.len() > LONGEST_URI {
             return None;
         }
-        if let Some(resource) = self.resources.get(uri) {
+        if let Some(resource) = self.inner.resources.get(uri) {
             let provider = Arc::clone(&resource.provider);
             return Some((provider, resource.mime_type.clone(), Variables::default()));
         }
-        self.templates.items().iter().find_map(|template| {
+        self.inner.templates.items().iter().find_map(|template| {
             let variables = template.pattern.matches(uri)?;
             Some((Arc::clone(&template.provider), template.mime_type.clone(), variables))
         })
     }
 
     pub(crate) fn subscribe(&self, request: &Request, extensions: &Extensions) -> Answer {
-        if !self.offers.subscriptions {
+        if !self.inner.offers.subscriptions {
             return Err(ErrorObject::method_not_found("resources/subscribe"));
         }
         let params: SubscribeRequestParams = params(request)?;
@@ -91,17 +90,17 @@ impl Inner {
             return Err(not_found(uri));
         }
         let (session, outlet) = listener(extensions)?;
-        self.listeners.subscribe(&session, &outlet, uri)?;
+        self.inner.listeners.subscribe(&session, &outlet, uri)?;
         encode(&request.id, &serde_json::Map::new())
     }
 
     pub(crate) fn unsubscribe(&self, request: &Request, extensions: &Extensions) -> Answer {
-        if !self.offers.subscriptions {
+        if !self.inner.offers.subscriptions {
             return Err(ErrorObject::method_not_found("resources/unsubscribe"));
         }
         let params: UnsubscribeRequestParams = params(request)?;
         let (session, _) = listener(extensions)?;
-        self.listeners.unsubscribe(&session, params.uri.as_str());
+        self.inner.listeners.unsubscribe(&session, params.uri.as_str());
         encode(&request.id, &serde_json::Map::new())
     }
 }

@@ -22,7 +22,7 @@ impl Service for Server {
         let Inbound { call, extensions, .. } = inbound;
         match call {
             Call::Request(request) => {
-                let answer = self.inner.answer(&request, extensions, replies).await;
+                let answer = self.answer(&request, extensions, replies).await;
                 Reply::Response(
                     answer.unwrap_or_else(|error| Outgoing::error(Some(request.id), &error)),
                 )
@@ -40,36 +40,39 @@ impl Service for Server {
     }
 }
 
-impl Inner {
+impl Server {
     async fn answer(&self, request: &Request, extensions: Extensions, replies: Replies) -> Answer {
+        let inner = &self.inner;
         let name = request.method.as_str();
         let Ok(method) = name.parse::<Method>() else {
             return Err(ErrorObject::method_not_found(name));
         };
         match method {
             Method::ToolsCall => self.call_tool(request, extensions, replies).await,
-            Method::ToolsList => self.list(request, &extensions, self.offers.tools, &self.tools),
+            Method::ToolsList => inner.list(request, &extensions, inner.offers.tools, &inner.tools),
             Method::ResourcesList => {
-                self.list(request, &extensions, self.offers.resources, &self.resources)
+                inner.list(request, &extensions, inner.offers.resources, &inner.resources)
             }
             Method::ResourcesTemplatesList => {
-                self.list(request, &extensions, self.offers.resources, &self.templates)
+                inner.list(request, &extensions, inner.offers.resources, &inner.templates)
             }
             Method::ResourcesRead => self.read_resource(request, extensions, replies).await,
             Method::ResourcesSubscribe => self.subscribe(request, &extensions),
             Method::ResourcesUnsubscribe => self.unsubscribe(request, &extensions),
             Method::PromptsList => {
-                self.list(request, &extensions, self.offers.prompts, &self.prompts)
+                inner.list(request, &extensions, inner.offers.prompts, &inner.prompts)
             }
             Method::PromptsGet => self.get_prompt(request, extensions, replies).await,
             Method::CompletionComplete => self.complete(request, extensions, replies).await,
-            Method::LoggingSetLevel => self.set_level(request, &extensions),
+            Method::LoggingSetLevel => inner.set_level(request, &extensions),
             Method::Ping => Ok(Outgoing::result_raw(request.id.clone(), b"{}")),
-            Method::Initialize => self.initialize(request, &extensions),
+            Method::Initialize => inner.initialize(request, &extensions),
             _ => Err(ErrorObject::method_not_found(name)),
         }
     }
+}
 
+impl Inner {
     fn initialize(&self, request: &Request, extensions: &Extensions) -> Answer {
         let revision = revision_of(extensions);
         let mut result =

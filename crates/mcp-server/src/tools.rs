@@ -6,18 +6,18 @@ use mcp_types::{CallToolParamsRef, CallToolResult, ContentBlock, Outcome, Projec
 
 use crate::catch::catching;
 use crate::context::Context;
-use crate::server::Inner;
+use crate::server::Server;
 use crate::service::{Answer, encode};
 use crate::tool::{Registered, ToolCall, ToolOutcome};
 
-impl Inner {
+impl Server {
     pub(crate) async fn call_tool(
         &self,
         request: &Request,
         extensions: mcp_jsonrpc::Extensions,
         replies: Replies,
     ) -> Answer {
-        if !self.offers.tools {
+        if !self.inner.offers.tools {
             return Err(ErrorObject::method_not_found("tools/call"));
         }
         let raw = request.params.as_ref().ok_or_else(|| {
@@ -26,15 +26,14 @@ impl Inner {
         let params: CallToolParamsRef<'_> = raw.parse().map_err(|error| {
             ErrorObject::invalid_params(format!("the params of tools/call are not valid: {error}"))
         })?;
-        let tool = self.tools.get(&params.name).ok_or_else(|| unknown_tool(&params.name))?;
+        let tool = self.inner.tools.get(&params.name).ok_or_else(|| unknown_tool(&params.name))?;
         let arguments = match params.arguments {
             None => None,
             Some(arguments) if arguments.get().starts_with('{') => Some(raw.part(arguments)),
             Some(_) => return Err(ErrorObject::invalid_params("`arguments` is not an object")),
         };
         let meta = params.meta.map(|meta| raw.part(meta));
-        let context =
-            Context::new(request.id.clone(), extensions, replies, meta, self.offers.logging);
+        let context = Context::new(request.id.clone(), extensions, replies, meta, self.clone());
         let revision = context.revision();
         let outcome = self.run(&tool, arguments, context).await?;
         let Outcome::Complete(mut result) = outcome else {
@@ -70,7 +69,7 @@ impl Inner {
                 }
             }
         }
-        let call = ToolCall::new(arguments, context, self.state.clone());
+        let call = ToolCall::new(arguments, context, self.inner.state.clone());
         let panicked = |_| ErrorObject::internal("the tool has failed");
         catching(|| tool.tool.call(call)).map_err(panicked)?.await.map_err(panicked)?
     }
