@@ -21,12 +21,28 @@ pub(crate) const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/even
 #[non_exhaustive]
 pub struct Accept {
     /// Whether `application/json` may be sent.
-    pub json: bool,
+    pub json: Taken,
     /// Whether `text/event-stream` may be sent.
-    pub event_stream: bool,
-    /// Whether both follow from types that were named, not from a wildcard or from no
-    /// header.
-    pub named: bool,
+    pub event_stream: Taken,
+}
+
+/// Whether a client takes a kind of answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Taken {
+    /// It doesn't.
+    No,
+    /// It takes it among others: by a wildcard, or by having no `Accept` header.
+    Implied,
+    /// It names it.
+    Named,
+}
+
+impl Taken {
+    /// Whether the kind may be sent.
+    pub fn is_allowed(self) -> bool {
+        self != Self::No
+    }
 }
 
 impl Accept {
@@ -36,12 +52,12 @@ impl Accept {
     ///
     /// ```
     /// use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
-    /// use mcp_transport_http::header::Accept;
+    /// use mcp_transport_http::header::{Accept, Taken};
     ///
     /// let mut headers = HeaderMap::new();
     /// headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream;q=0, */*"));
     /// let accept = Accept::of(&headers);
-    /// assert!(accept.json && !accept.event_stream);
+    /// assert_eq!((accept.json, accept.event_stream), (Taken::Implied, Taken::No));
     /// ```
     pub fn of(headers: &HeaderMap) -> Self {
         // What nearly every client sends, word for word.
@@ -50,7 +66,7 @@ impl Accept {
         if values.next().is_none()
             && first.is_some_and(|v| v == "application/json, text/event-stream")
         {
-            return Self { json: true, event_stream: true, named: true };
+            return Self { json: Taken::Named, event_stream: Taken::Named };
         }
 
         let mut json = Match::default();
@@ -70,13 +86,9 @@ impl Accept {
             }
         }
         if !any {
-            return Self { json: true, event_stream: true, named: false };
+            return Self { json: Taken::Implied, event_stream: Taken::Implied };
         }
-        Self {
-            json: json.allowed,
-            event_stream: event_stream.allowed,
-            named: json.named() && event_stream.named(),
-        }
+        Self { json: json.taken(), event_stream: event_stream.taken() }
     }
 }
 
@@ -106,8 +118,12 @@ impl Match {
         }
     }
 
-    fn named(self) -> bool {
-        self.allowed && self.precision == 3
+    fn taken(self) -> Taken {
+        match (self.allowed, self.precision) {
+            (false, _) => Taken::No,
+            (true, 3) => Taken::Named,
+            (true, _) => Taken::Implied,
+        }
     }
 }
 
@@ -212,6 +228,7 @@ fn assignment(parameter: &[u8]) -> Option<(&[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
+    use super::Taken::{Implied, Named, No};
     use super::*;
 
     fn accept(lines: &[&'static str]) -> HeaderMap {
@@ -221,34 +238,34 @@ mod tests {
     // Shows: FC-052, TRANSPORT-HTTP-008, TRANSPORT-HTTP-031
     #[test]
     fn accept_is_read_by_the_rules_of_http() {
-        // Header lines; JSON allowed, event stream allowed, both named.
-        let table: &[(&[&str], [bool; 3])] = &[
-            (&["application/json, text/event-stream"], [true, true, true]),
-            (&["text/event-stream;q=0.9 , application/json;q=1.0"], [true, true, true]),
-            (&["application/json", "text/event-stream"], [true, true, true]),
-            (&["APPLICATION/JSON,Text/Event-Stream"], [true, true, true]),
-            (&["application/json;charset=\"a,b;q=0\", text/event-stream"], [true, true, true]),
-            (&["*/*"], [true, true, false]),
-            (&["application/*, text/*"], [true, true, false]),
-            (&["application/json, */*;q=0.1"], [true, true, false]),
-            (&[], [true, true, false]),
-            (&[""], [true, true, false]),
-            (&[" , "], [true, true, false]),
-            (&["application/json"], [true, false, false]),
-            (&["text/event-stream"], [false, true, false]),
-            (&["text/event-stream;q=0, application/json"], [true, false, false]),
-            (&["text/event-stream;q=0, */*"], [true, false, false]),
-            (&["*/*, text/event-stream; Q=0.000"], [true, false, false]),
-            (&["text/*;q=0, */*"], [true, false, false]),
-            (&["text/*;q=0, text/event-stream, */*;q=0.5"], [true, true, false]),
-            (&["text/event-stream;q=0.001, application/json;q=junk"], [true, true, true]),
-            (&["text/html"], [false, false, false]),
-            (&["text/html, application/xhtml+xml, */*;q=0.8"], [true, true, false]),
-            (&["*/json"], [false, false, false]),
-            (&["json"], [false, false, false]),
+        // Header lines; JSON, event stream.
+        let table: &[(&[&str], [Taken; 2])] = &[
+            (&["application/json, text/event-stream"], [Named, Named]),
+            (&["text/event-stream;q=0.9 , application/json;q=1.0"], [Named, Named]),
+            (&["application/json", "text/event-stream"], [Named, Named]),
+            (&["APPLICATION/JSON,Text/Event-Stream"], [Named, Named]),
+            (&["application/json;charset=\"a,b;q=0\", text/event-stream"], [Named, Named]),
+            (&["*/*"], [Implied, Implied]),
+            (&["application/*, text/*"], [Implied, Implied]),
+            (&["application/json, */*;q=0.1"], [Named, Implied]),
+            (&[], [Implied, Implied]),
+            (&[""], [Implied, Implied]),
+            (&[" , "], [Implied, Implied]),
+            (&["application/json"], [Named, No]),
+            (&["text/event-stream"], [No, Named]),
+            (&["text/event-stream;q=0, application/json"], [Named, No]),
+            (&["text/event-stream;q=0, */*"], [Implied, No]),
+            (&["*/*, text/event-stream; Q=0.000"], [Implied, No]),
+            (&["text/*;q=0, */*"], [Implied, No]),
+            (&["text/*;q=0, text/event-stream, */*;q=0.5"], [Implied, Named]),
+            (&["text/event-stream;q=0.001, application/json;q=junk"], [Named, Named]),
+            (&["text/html"], [No, No]),
+            (&["text/html, application/xhtml+xml, */*;q=0.8"], [Implied, Implied]),
+            (&["*/json"], [No, No]),
+            (&["json"], [No, No]),
         ];
-        for (lines, [json, event_stream, named]) in table {
-            let expected = Accept { json: *json, event_stream: *event_stream, named: *named };
+        for (lines, [json, event_stream]) in table {
+            let expected = Accept { json: *json, event_stream: *event_stream };
             assert_eq!(Accept::of(&accept(lines)), expected, "{lines:?}");
         }
     }

@@ -9,6 +9,7 @@ pub mod header;
 mod session_id;
 pub use crate::session_id::{InvalidSessionId, NamedSession, SessionId};
 
+#[cfg(feature = "server")]
 pub mod server;
 
 pub mod memory;

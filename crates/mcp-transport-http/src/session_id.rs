@@ -55,6 +55,10 @@ impl SessionId {
         &self.0
     }
 
+    pub(crate) fn to_arc(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+
     /// The session that `headers` name.
     pub fn of(headers: &HeaderMap) -> NamedSession {
         match Single::of(headers, &MCP_SESSION_ID) {

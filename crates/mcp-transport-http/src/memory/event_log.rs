@@ -106,7 +106,7 @@ impl Default for MemoryEventLog {
 }
 
 impl EventLog for MemoryEventLog {
-    fn append(&self, key: &StreamKey, event: u64, data: Bytes) -> Step<'_, Result<(), LogError>> {
+    fn append(&self, key: &StreamKey, event: u64, data: Bytes) -> Step<Result<(), LogError>> {
         let now = Instant::now();
         let mut state = self.lock();
         state.push(key, event, data, now);
@@ -120,13 +120,13 @@ impl EventLog for MemoryEventLog {
         key: &StreamKey,
         after: u64,
         max_bytes: usize,
-    ) -> Step<'_, Result<LogPage, ReadError>> {
+    ) -> Step<Result<LogPage, ReadError>> {
         let mut state = self.lock();
         state.trim_all(&self.limits, Instant::now());
         Step::now(state.read(key, after, max_bytes))
     }
 
-    fn finish(&self, key: &StreamKey) -> Step<'_, Result<(), LogError>> {
+    fn finish(&self, key: &StreamKey) -> Step<Result<(), LogError>> {
         let mut state = self.lock();
         if let Some(session) = state.sessions.get_mut(&key.session) {
             if let Some(stream) = session.streams.get_mut(&key.stream) {
@@ -142,7 +142,7 @@ impl EventLog for MemoryEventLog {
         Step::now(Ok(()))
     }
 
-    fn forget(&self, session: &SessionId) -> Step<'_, Result<(), LogError>> {
+    fn forget(&self, session: &SessionId) -> Step<Result<(), LogError>> {
         let mut state = self.lock();
         if let Some(gone) = state.sessions.remove(session) {
             state.bytes -= gone.bytes;

@@ -203,7 +203,10 @@ impl BrowserGuard {
             first.get_or_insert(authority);
         }
         let Some(host) = first else { return Err(Blocked::NoHost) };
+        self.check_origin(headers, host)
+    }
 
+    fn check_origin(&self, headers: &HeaderMap, host: Authority<'_>) -> Result<(), Blocked> {
         match Single::of(headers, &ORIGIN) {
             Single::Absent => Ok(()),
             Single::Text(text) if self.allows_origin(text, host) => Ok(()),

@@ -32,8 +32,7 @@ use crate::SessionId;
 /// the session or the process ends.
 pub trait EventLog: Send + Sync + 'static {
     /// Keeps event number `event` of `stream`: its data, without SSE framing.
-    fn append(&self, stream: &StreamKey, event: u64, data: Bytes)
-    -> Step<'_, Result<(), LogError>>;
+    fn append(&self, stream: &StreamKey, event: u64, data: Bytes) -> Step<Result<(), LogError>>;
 
     /// Reads what follows event number `after`, up to about `max_bytes` of data but at
     /// least one event where there is one.
@@ -42,13 +41,13 @@ pub trait EventLog: Send + Sync + 'static {
         stream: &StreamKey,
         after: u64,
         max_bytes: usize,
-    ) -> Step<'_, Result<LogPage, ReadError>>;
+    ) -> Step<Result<LogPage, ReadError>>;
 
     /// Marks `stream` as complete: its last event was appended.
-    fn finish(&self, stream: &StreamKey) -> Step<'_, Result<(), LogError>>;
+    fn finish(&self, stream: &StreamKey) -> Step<Result<(), LogError>>;
 
     /// Drops everything of `session`.
-    fn forget(&self, session: &SessionId) -> Step<'_, Result<(), LogError>>;
+    fn forget(&self, session: &SessionId) -> Step<Result<(), LogError>>;
 
     /// Drops what has become too old. Called now and then; cheap when there is nothing.
     fn prune(&self) {}

@@ -6,32 +6,33 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// A boxed future, as the object-safe boundaries return it.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// The answer of a store: at once, as from memory, or later, as from a network.
 ///
 /// It is a future. An answer that is there costs no allocation, which is why the
-/// boundaries of this crate return it in place of a boxed future.
+/// boundaries of this crate return it in place of a boxed future. It borrows nothing: what
+/// is needed later is cloned into the future.
 ///
 /// # Cancel safety
 ///
 /// Dropping it leaves open whether the store still does what it was asked.
 #[must_use = "a step does nothing unless it is awaited"]
-pub struct Step<'a, T>(Inner<'a, T>);
+pub struct Step<T>(Inner<T>);
 
-enum Inner<'a, T> {
+enum Inner<T> {
     Now(Option<T>),
-    Later(BoxFuture<'a, T>),
+    Later(BoxFuture<T>),
 }
 
-impl<'a, T> Step<'a, T> {
+impl<T> Step<T> {
     /// The answer is `value`.
     pub fn now(value: T) -> Self {
         Self(Inner::Now(Some(value)))
     }
 
     /// The answer is what `future` gives.
-    pub fn later(future: impl Future<Output = T> + Send + 'a) -> Self {
+    pub fn later(future: impl Future<Output = T> + Send + 'static) -> Self {
         Self(Inner::Later(Box::pin(future)))
     }
 
@@ -48,7 +49,7 @@ impl<'a, T> Step<'a, T> {
     }
 }
 
-impl<T: Unpin> Future for Step<'_, T> {
+impl<T: Unpin> Future for Step<T> {
     type Output = T;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
@@ -60,7 +61,7 @@ impl<T: Unpin> Future for Step<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for Step<'_, T> {
+impl<T> fmt::Debug for Step<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
             Inner::Now(_) => "Step::now",
