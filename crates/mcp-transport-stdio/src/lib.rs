@@ -12,5 +12,11 @@ mod server;
 #[cfg(feature = "server")]
 pub use crate::server::{Stdio, StdioError, StdioLink, stdio};
 
+#[cfg(feature = "client")]
+mod client;
+#[cfg(feature = "client")]
+pub use crate::client::{ChildCommand, ChildError, ChildHandle, ChildLink, SpawnError, Stderr};
+
+#[cfg(any(feature = "server", not(unix)))]
 mod blocking;
 mod long_line;

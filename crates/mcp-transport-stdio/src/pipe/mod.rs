@@ -11,6 +11,8 @@ mod outbox;
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -49,8 +51,11 @@ pub struct PipeLink<R, W> {
     /// Why nothing more goes out.
     broken: Option<LinkError>,
     config: PipeConfig,
-    skipped: u64,
+    skipped: Arc<AtomicU64>,
+    on_noise: Option<NoiseCallback>,
 }
+
+pub(crate) type NoiseCallback = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Lines that are skipped before other tasks get their turn.
 const BUDGET: usize = 128;
@@ -78,14 +83,29 @@ where
             outbox: Outbox::default(),
             broken: None,
             config,
-            skipped: 0,
+            skipped: Arc::default(),
+            on_noise: None,
         }
+    }
+
+    /// Calls `callback` with each line that is skipped as noise, cut to 200 bytes; see
+    /// [`OnNoise::Skip`]. It is called while messages are read, and must not block.
+    #[must_use]
+    pub fn on_noise(mut self, callback: Arc<dyn Fn(&str) + Send + Sync>) -> Self {
+        self.on_noise = Some(callback);
+        self
     }
 
     /// How many lines were skipped as noise; see [`OnNoise::Skip`].
     #[must_use]
     pub fn skipped(&self) -> u64 {
-        self.skipped
+        self.skipped.load(Ordering::Relaxed)
+    }
+
+    /// The counter behind [`skipped`](Self::skipped), for whoever gives the link away.
+    #[cfg(feature = "client")]
+    pub(crate) fn skipped_counter(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.skipped)
     }
 
     /// The next line, or `None` at the end.
@@ -128,15 +148,17 @@ where
         Some(Incoming::Malformed(fault))
     }
 
-    fn skip(&mut self, fault: &Fault, line: &[u8]) {
-        self.skipped += 1;
-        let start = line.get(..NOISE_SHOWN).unwrap_or(line);
-        let text = String::from_utf8_lossy(start);
+    fn skip(&self, fault: &Fault, line: &[u8]) {
+        let count = self.skipped.fetch_add(1, Ordering::Relaxed) + 1;
+        let line = String::from_utf8_lossy(line.get(..NOISE_SHOWN).unwrap_or(line));
         // A server that logs to its stdout would flood ours.
-        if self.skipped <= NOISE_WARNED || self.skipped.is_power_of_two() {
-            tracing::warn!(count = self.skipped, %fault, line = %text, "skipped a line that is no message");
+        if count <= NOISE_WARNED || count.is_power_of_two() {
+            tracing::warn!(count, %fault, %line, "skipped a line that is no message");
         } else {
-            tracing::debug!(count = self.skipped, %fault, line = %text, "skipped a line that is no message");
+            tracing::debug!(count, %fault, %line, "skipped a line that is no message");
+        }
+        if let Some(callback) = &self.on_noise {
+            callback(&line);
         }
     }
 

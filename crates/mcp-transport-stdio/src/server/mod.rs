@@ -140,6 +140,7 @@ pub enum StdioError {
 pub struct StdioLink(Inner);
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a process has one")]
 enum Inner {
     Open(PipeLink<Input, Output>),
     Failed(LinkError),
