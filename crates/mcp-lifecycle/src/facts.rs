@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use mcp_jsonrpc::Extensions;
-use mcp_types::{ClientCapabilities, Era, Implementation, LoggingLevel, Revision};
+use mcp_types::{
+    ClientCapabilities, Era, Implementation, LoggingLevel, Revision, ServerCapabilities,
+};
 
-use crate::{Session, TraceContext};
+use crate::{Declared, Outbound, Session, TraceContext};
 
 /// Who is calling, as one exchange knows it.
 ///
@@ -87,6 +89,14 @@ impl Caller {
     pub fn with_client(mut self, client: impl Into<Option<Implementation>>) -> Self {
         self.client = client.into();
         self
+    }
+
+    /// What a server that declared `ours` may send to this client. In a session that is not
+    /// initialized yet, say so: [`Outbound::initialized`].
+    #[must_use]
+    pub const fn outbound<'a>(&'a self, ours: &'a ServerCapabilities) -> Outbound<'a> {
+        let theirs = Declared::Client(&self.capabilities);
+        Outbound::new(self.revision, Declared::Server(ours), theirs)
     }
 
     /// The era that the revision belongs to.

@@ -91,6 +91,7 @@ pub mod v1;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
+mod augmented;
 mod peek;
 
 #[cfg(doctest)]

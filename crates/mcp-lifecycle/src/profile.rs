@@ -59,6 +59,9 @@ pub struct ClientProfile {
     pub revisions: RevisionSet,
     /// What it can do. A request that takes a capability which isn't here is refused.
     pub capabilities: ClientCapabilities,
+    /// Capabilities that it can't do without, such as `tools`: with a server that lacks one the
+    /// handshake fails.
+    pub required: Vec<&'static str>,
     /// What becomes of methods that no revision has.
     pub unknown_methods: UnknownMethods,
 }
@@ -71,6 +74,7 @@ impl ClientProfile {
             info,
             revisions: RevisionSet::default(),
             capabilities: ClientCapabilities::new(),
+            required: Vec::new(),
             unknown_methods: UnknownMethods::default(),
         }
     }
@@ -86,6 +90,14 @@ impl ClientProfile {
     #[must_use]
     pub fn with_revisions(mut self, revisions: impl Into<RevisionSet>) -> Self {
         self.revisions = revisions.into();
+        self
+    }
+
+    /// Adds a capability of the server that it can't do without, such as `tools` or
+    /// `resources.subscribe`.
+    #[must_use]
+    pub fn with_required(mut self, capability: &'static str) -> Self {
+        self.required.push(capability);
         self
     }
 

@@ -99,6 +99,7 @@ impl ClientHandle {
     ///
     /// Why there is nothing to talk about with this server.
     pub fn conclude(&self, response: &Response) -> Result<Arc<Negotiated>, HandshakeError> {
+        self.greeting()?;
         match &response.outcome {
             Ok(result) => self.conclude_with(result),
             Err(error) => {
@@ -114,6 +115,7 @@ impl ClientHandle {
     ///
     /// As there.
     pub fn conclude_with(&self, result: &RawJson) -> Result<Arc<Negotiated>, HandshakeError> {
+        self.greeting()?;
         match handshake::read(result, self.0.profile.revisions) {
             Ok(result) => self.accept(&result),
             Err(error) => self.failed(error),
@@ -126,10 +128,8 @@ impl ClientHandle {
     ///
     /// As there.
     pub fn accept(&self, result: &InitializeResult) -> Result<Arc<Negotiated>, HandshakeError> {
-        if self.phase() != ClientPhase::Greeting {
-            return Err(HandshakeError::OutOfTurn);
-        }
-        match handshake::settle(result, self.0.profile.revisions) {
+        self.greeting()?;
+        match handshake::settle(result, &self.0.profile) {
             Ok(negotiated) => {
                 tracing::debug!(
                     revision = %negotiated.revision, server = %negotiated.server.name, "initialized"
@@ -213,6 +213,11 @@ impl ClientHandle {
                 }
             }
         }
+    }
+
+    /// Whether the answer to `initialize` is waited for.
+    fn greeting(&self) -> Result<(), HandshakeError> {
+        if self.phase() == ClientPhase::Greeting { Ok(()) } else { Err(HandshakeError::OutOfTurn) }
     }
 
     fn offered(&self) -> Result<Revision, HandshakeError> {

@@ -2,7 +2,7 @@ use mcp_jsonrpc::{ErrorObject, Extensions, RawJson};
 use mcp_types::{Implementation, InitializeResult, Revision, ServerCapabilities};
 
 use crate::error::{Culprit, supported_versions};
-use crate::{RevisionSet, negotiate, peek};
+use crate::{ClientProfile, RevisionSet, negotiate, peek};
 
 /// What a client and its server have agreed on, and what the server says about itself.
 ///
@@ -67,6 +67,12 @@ pub enum HandshakeError {
         /// What is wrong.
         source: std::sync::Arc<serde_json::Error>,
     },
+    /// The server lacks a capability that we can't do without.
+    #[error("the server has not declared `{capability}`, which is required")]
+    PeerLacks {
+        /// The capability.
+        capability: &'static str,
+    },
     /// We speak no revision that has a handshake.
     #[error("{spoken:?} holds no revision with a handshake")]
     NothingToOffer {
@@ -86,7 +92,8 @@ impl HandshakeError {
             Self::UnsupportedRevision { .. }
             | Self::RefusedRevision { .. }
             | Self::Refused(_)
-            | Self::Malformed { .. } => Culprit::Peer,
+            | Self::Malformed { .. }
+            | Self::PeerLacks { .. } => Culprit::Peer,
             Self::NothingToOffer { .. } | Self::OutOfTurn => Culprit::Caller,
         }
     }
@@ -128,15 +135,20 @@ pub(super) fn read(
     })
 }
 
-/// Whether we can speak what the server answered.
+/// Whether we can work with what the server answered.
 pub(super) fn settle(
     result: &InitializeResult,
-    spoken: RevisionSet,
+    profile: &ClientProfile,
 ) -> Result<Negotiated, HandshakeError> {
+    let spoken = profile.revisions;
     let Some(revision) = negotiate::settle(&result.protocol_version, spoken) else {
         let offered = result.protocol_version.chars().take(80).collect();
         return Err(HandshakeError::UnsupportedRevision { offered, spoken });
     };
+    let lacks = |capability: &&&'static str| !result.capabilities.has(capability);
+    if let Some(capability) = profile.required.iter().find(lacks) {
+        return Err(HandshakeError::PeerLacks { capability });
+    }
     Ok(Negotiated {
         revision,
         server: result.server_info.clone(),

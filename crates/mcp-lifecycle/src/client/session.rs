@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
 use mcp_jsonrpc::peer::{Arrival, Event, NotificationVerdict, Protocol, RequestVerdict};
-use mcp_jsonrpc::service::v1::PeerOutlet;
+use mcp_jsonrpc::service::v1::{PeerOutlet, Reply};
 use mcp_jsonrpc::{Extensions, Fault, Name, Notification, Outgoing, Request, RequestId};
 use mcp_types::error_code::Meaning;
 use mcp_types::{Method, Revision};
 
 use super::{ClientHandle, ClientPhase, Negotiated};
+use crate::augmented::{Augmented, asks_for_task};
 use crate::gate::{Declared, Refusal, admit_notification, admit_request};
 use crate::{UnknownMethods, cancel, error};
 
@@ -42,11 +43,12 @@ enum State {
 }
 
 /// What was agreed on.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Talk {
     negotiated: Arc<Negotiated>,
     /// What every exchange gets to know.
     shared: Arc<Extensions>,
+    augmented: Augmented,
 }
 
 impl ClientSession {
@@ -76,10 +78,18 @@ impl ClientSession {
                 let mut shared = Extensions::on(Arc::clone(&self.base));
                 shared.insert_arc(Arc::clone(negotiated));
                 let negotiated = Arc::clone(negotiated);
-                self.state = State::Operating(Talk { negotiated, shared: Arc::new(shared) });
+                let (shared, augmented) = (Arc::new(shared), Augmented::default());
+                self.state = State::Operating(Talk { negotiated, shared, augmented });
             }
             (_, ClientPhase::Closed, _) => self.state = State::Closed,
             (State::Greeting | State::Operating(_) | State::Closed, _, _) => {}
+        }
+    }
+
+    fn forget(&mut self, id: &RequestId) {
+        match &mut self.state {
+            State::Operating(talk) => talk.augmented.remove(id),
+            State::Greeting | State::Closed => {}
         }
     }
 
@@ -99,7 +109,7 @@ impl Protocol for ClientSession {
     fn request(&mut self, request: &Request, _arrival: Arrival) -> RequestVerdict {
         let ping = request.method == Method::Ping.as_str();
         self.refresh();
-        let talk = match &self.state {
+        let talk = match &mut self.state {
             State::Closed => return self.refuse(request, "the conversation is over"),
             State::Greeting if ping => {
                 return RequestVerdict::Serve(Extensions::on(Arc::clone(&self.base)));
@@ -111,7 +121,11 @@ impl Protocol for ClientSession {
         let profile = self.handle.profile();
         let (revision, ours) = (talk.negotiated.revision, Declared::Client(&profile.capabilities));
         match admit_request(name, revision, ours) {
-            Ok(_) => {}
+            Ok(method) => {
+                if ours.runs_as_task(method, revision) && asks_for_task(request.params.as_ref()) {
+                    talk.augmented.add(request.id.clone());
+                }
+            }
             Err(Refusal::Unknown) if profile.unknown_methods == UnknownMethods::Serve => {}
             Err(refusal) => {
                 tracing::debug!(name, %refusal, "refused a request");
@@ -131,8 +145,12 @@ impl Protocol for ClientSession {
         self.refresh();
         match (&self.state, method) {
             (State::Closed, _) => NotificationVerdict::Drop,
-            (State::Greeting | State::Operating(_), Some(Method::NotificationsCancelled)) => {
+            (State::Greeting, Some(Method::NotificationsCancelled)) => {
                 cancel::verdict(notification.params.as_ref(), |_| false)
+            }
+            (State::Operating(talk), Some(Method::NotificationsCancelled)) => {
+                let params = notification.params.as_ref();
+                cancel::verdict(params, |id| talk.augmented.contains(id))
             }
             (State::Greeting, Some(Method::NotificationsMessage)) => {
                 NotificationVerdict::Serve(Extensions::on(Arc::clone(&self.base)))
@@ -156,6 +174,10 @@ impl Protocol for ClientSession {
                 NotificationVerdict::Serve(Extensions::on(Arc::clone(&talk.shared)))
             }
         }
+    }
+
+    fn answered(&mut self, id: &RequestId, _method: &Name, _reply: &Reply) {
+        self.forget(id);
     }
 
     /// A frame without an id gets no answer: it may be anything that a noisy server printed.
@@ -195,7 +217,10 @@ impl Protocol for ClientSession {
             Event::NotificationDropped { method } => {
                 tracing::warn!(%method, "dropped a notification: too many exchanges are open");
             }
-            Event::Canceled { id } => tracing::debug!(%id, "a request was canceled"),
+            Event::Canceled { id } => {
+                tracing::debug!(%id, "a request was canceled");
+                self.forget(id);
+            }
             _ => {}
         }
     }

@@ -1,6 +1,5 @@
 //! The server's side of a conversation in the stateful era.
 
-mod augmented;
 mod session;
 
 pub use self::session::{Phase, ServerSession};

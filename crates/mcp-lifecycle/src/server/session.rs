@@ -8,7 +8,7 @@ use mcp_jsonrpc::{
 use mcp_types::error_code::Meaning;
 use mcp_types::{InitializeRequestParams, LoggingLevel, Method, Revision};
 
-use super::augmented::{Augmented, asks_for_task};
+use crate::augmented::{Augmented, asks_for_task};
 use crate::gate::{Declared, Refusal, admit_notification, admit_request};
 use crate::{
     Caller, PeerFacts, Profile, Session, TraceContext, UnknownMethods, cancel, error, negotiate,
@@ -254,6 +254,7 @@ impl ServerSession {
 
     fn initialize(&mut self, request: &Request, arrival: Arrival) -> RequestVerdict {
         let message = match self.state {
+            State::Closed => "the session is over",
             _ if arrival.in_batch => "`initialize` can't be part of a batch",
             State::Fresh => {
                 return match self.begin(request.params.as_ref()) {
@@ -266,9 +267,8 @@ impl ServerSession {
                 };
             }
             State::Initializing(..) | State::Initialized(_) => {
-                "this session has been initialized already"
+                "`initialize` comes once in a session"
             }
-            State::Closed => "the session is over",
         };
         self.refuse(&Meaning::InvalidRequest, message)
     }

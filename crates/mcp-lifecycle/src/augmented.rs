@@ -8,30 +8,30 @@ use mcp_jsonrpc::{RawJson, RequestId};
 /// `tasks/cancel` cancels. Bounded; when full the oldest is forgotten, and can be canceled like
 /// any other request until it is answered.
 #[derive(Debug, Default)]
-pub(super) struct Augmented(VecDeque<RequestId>);
+pub(crate) struct Augmented(VecDeque<RequestId>);
 
 impl Augmented {
     /// They are answered as soon as the task is there, so few are ever open at once.
     const MAX: usize = 256;
 
-    pub(super) fn add(&mut self, id: RequestId) {
+    pub(crate) fn add(&mut self, id: RequestId) {
         if self.0.len() >= Self::MAX {
             self.0.pop_front();
         }
         self.0.push_back(id);
     }
 
-    pub(super) fn remove(&mut self, id: &RequestId) {
+    pub(crate) fn remove(&mut self, id: &RequestId) {
         self.0.retain(|known| known != id);
     }
 
-    pub(super) fn contains(&self, id: &RequestId) -> bool {
+    pub(crate) fn contains(&self, id: &RequestId) -> bool {
         self.0.contains(id)
     }
 }
 
-/// Whether `params` ask for a task.
-pub(super) fn asks_for_task(params: Option<&RawJson>) -> bool {
+/// Whether `params` ask for a task. Cheap where the word doesn't occur.
+pub(crate) fn asks_for_task(params: Option<&RawJson>) -> bool {
     params.is_some_and(|params| {
         memchr::memmem::find(params.as_bytes(), b"\"task\"").is_some()
             && crate::peek::member(params.as_str(), "task").is_some_and(|task| task != "null")
