@@ -20,3 +20,7 @@ pub use crate::client::{ChildCommand, ChildError, ChildHandle, ChildLink, SpawnE
 #[cfg(any(feature = "server", not(unix)))]
 mod blocking;
 mod long_line;
+
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;

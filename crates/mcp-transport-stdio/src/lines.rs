@@ -191,3 +191,185 @@ impl LongLine {
         self.tail.extend_from_slice(bytes.get(kept..).unwrap_or_default());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LIMIT: usize = 16;
+
+    /// All lines of a stream that comes in these pieces, and whether more was held than may be.
+    fn lines<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Line> {
+        let mut lines = Lines::new(LIMIT);
+        let mut seen = Vec::new();
+        for piece in pieces {
+            lines.feed(piece);
+            seen.extend(std::iter::from_fn(|| lines.next_line()));
+            // The limit, and the CR of a CRLF that isn't complete.
+            assert!(lines.buffer.len() <= LIMIT + 1, "{} bytes are held", lines.buffer.len());
+        }
+        seen.extend(std::iter::from_fn(|| lines.last_line()));
+        seen
+    }
+
+    fn whole(line: &'static str) -> Line {
+        Line::Whole(Bytes::from_static(line.as_bytes()))
+    }
+
+    fn too_long(line: &str) -> Line {
+        let bytes = line.len() as u64;
+        Line::TooLong(LongLine { bytes, head: line.into(), tail: line.into() })
+    }
+
+    // Shows: TRANSPORT-STDIO-004
+    #[test]
+    fn a_line_ends_in_lf_or_crlf_and_the_last_one_may_lack_both() {
+        assert_eq!(lines([&b"a\nb\r\nc"[..]]), [whole("a"), whole("b"), whole("c")]);
+        assert_eq!(lines([&b"a\nb\r"[..]]), [whole("a"), whole("b")]);
+        // A CR alone ends nothing.
+        assert_eq!(lines([&b"a\rb\n"[..]]), [whole("a\rb")]);
+    }
+
+    #[test]
+    fn blank_lines_are_skipped() {
+        assert_eq!(lines([&b"\n\r\n \t\r\na\n\n"[..]]), [whole("a")]);
+        assert_eq!(lines([&b" "[..]]), []);
+    }
+
+    // Shows: FC-006
+    #[test]
+    fn what_only_unicode_takes_for_a_line_end_is_none() {
+        let line = "a\u{2028}b\u{85}c\u{2029}";
+        assert_eq!(lines([line.as_bytes(), b"\n"]), [whole("a\u{2028}b\u{85}c\u{2029}")]);
+    }
+
+    // Shows: FC-004
+    #[test]
+    fn a_line_of_exactly_the_limit_is_whole_and_one_more_byte_is_too_long() {
+        let full = "0123456789abcdef";
+        let over = "0123456789abcdefg";
+        for end in ["\n", "\r\n", ""] {
+            assert_eq!(lines([full.as_bytes(), end.as_bytes()]), [whole(full)]);
+            assert_eq!(lines([over.as_bytes(), end.as_bytes()]), [too_long(over)]);
+        }
+        let stream = format!("{over}\nnext\n");
+        assert_eq!(lines([stream.as_bytes()]), [too_long(over), whole("next")]);
+        assert_eq!(lines(stream.as_bytes().chunks(1)), [too_long(over), whole("next")]);
+    }
+
+    // Shows: FC-004
+    #[test]
+    fn of_a_line_that_is_too_long_its_length_and_both_ends_are_kept() {
+        let mut lines = Lines::new(LIMIT);
+        let line: Vec<u8> = (0..100_000_u32).map(|n| b'a' + (n % 26) as u8).collect();
+        for piece in line.chunks(777) {
+            lines.feed(piece);
+            assert_eq!(lines.next_line(), None);
+        }
+        lines.feed(b"\r\n");
+        let Some(Line::TooLong(long)) = lines.next_line() else { panic!("no line") };
+        assert_eq!(long.head, line[..HEAD]);
+        assert_eq!(long.tail.len(), TAIL);
+        assert!(line.ends_with(long.tail.strip_suffix(b"\r").unwrap_or(&long.tail)));
+        assert!((100_000..=100_001).contains(&long.bytes), "{}", long.bytes);
+    }
+
+    #[test]
+    fn no_byte_is_looked_at_twice() {
+        let mut lines = Lines::new(usize::MAX);
+        for n in 0..1000 {
+            lines.feed(b"x");
+            assert_eq!((lines.next_line(), lines.scanned), (None, n + 1));
+        }
+    }
+
+    #[test]
+    fn the_memory_of_a_large_line_goes_with_it() {
+        let mut lines = Lines::new(usize::MAX);
+        let room = lines.room();
+        room.resize(KEEP + 1, b'x');
+        room.extend_from_slice(b"\nrest");
+        let Some(Line::Whole(line)) = lines.next_line() else { panic!("no line") };
+        assert_eq!(line.len(), KEEP + 1);
+        assert!(lines.buffer.capacity() <= CHUNK);
+        drop(line);
+        lines.room();
+        assert!(lines.buffer.capacity() <= 2 * CHUNK, "{}", lines.buffer.capacity());
+        assert_eq!(lines.last_line(), Some(whole("rest")));
+    }
+
+    #[test]
+    fn room_grows_with_a_line_and_no_further_than_its_limit() {
+        let mut lines = Lines::new(3 * CHUNK);
+        let mut rooms = Vec::new();
+        for _ in 0..8 {
+            let room = lines.room();
+            let (len, capacity) = (room.len(), room.capacity());
+            rooms.push(capacity - len);
+            room.resize(capacity, b'x');
+            assert_eq!(lines.next_line(), None);
+        }
+        assert!(rooms.iter().all(|room| *room >= ROOM), "{rooms:?}");
+        assert!(rooms.iter().all(|room| *room <= 4 * CHUNK), "{rooms:?}");
+    }
+
+    /// Streams in which limits are met often.
+    fn stream() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            4 => Just(b"{}".to_vec()),
+            3 => Just(b"\n".to_vec()),
+            1 => Just(b"\r\n".to_vec()),
+            1 => Just(b"\r".to_vec()),
+            1 => Just(b"0123456789".to_vec()),
+            1 => proptest::collection::vec(any::<u8>(), 0..20),
+        ];
+        proptest::collection::vec(piece, 0..30).prop_map(|pieces| pieces.concat())
+    }
+
+    /// How long a line was counts to the byte only where nothing of CRLF was cut.
+    fn rounded(lines: Vec<Line>) -> Vec<Line> {
+        let round = |line| match line {
+            Line::TooLong(_) => Line::TooLong(LongLine::default()),
+            whole => whole,
+        };
+        lines.into_iter().map(round).collect()
+    }
+
+    proptest! {
+        // Shows: TRANSPORT-STDIO-004
+        #[test]
+        fn where_a_stream_is_cut_does_not_matter(
+            stream in stream(),
+            cuts in proptest::collection::vec(1_usize..9, 1..20),
+        ) {
+            let mut rest = &stream[..];
+            let mut pieces = Vec::new();
+            for cut in cuts.iter().cycle() {
+                if rest.is_empty() {
+                    break;
+                }
+                let (piece, others) = rest.split_at((*cut).min(rest.len()));
+                pieces.push(piece);
+                rest = others;
+            }
+            prop_assert_eq!(rounded(lines(pieces)), rounded(lines([&stream[..]])));
+        }
+
+        #[test]
+        fn what_comes_out_is_what_stood_between_line_ends(stream in stream()) {
+            let expected: Vec<_> = stream
+                .split(|byte| *byte == b'\n')
+                .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+                .filter(|line| line.len() > LIMIT || !line.trim_ascii().is_empty())
+                .map(|line| if line.len() > LIMIT {
+                    Line::TooLong(LongLine::default())
+                } else {
+                    Line::Whole(Bytes::copy_from_slice(line))
+                })
+                .collect();
+            prop_assert_eq!(rounded(lines([&stream[..]])), expected);
+        }
+    }
+}

@@ -70,3 +70,48 @@ fn last_member_id(tail: &[u8]) -> Option<RequestId> {
     let value = before_brace.get(at + key.len()..)?.trim_ascii_start().strip_prefix(b":")?;
     RequestId::from_json(value.trim_ascii()).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(head: &str, tail: &str, id: Option<RequestId>, response: bool) {
+        let line = LongLine { bytes: 1 << 30, head: head.into(), tail: tail.into() };
+        let fault = fault(&line, 1024);
+        assert_eq!(fault.kind, FaultKind::TooLong { limit: 1024 });
+        assert_eq!((fault.id, fault.response), (id, response), "{head} … {tail}");
+    }
+
+    // Shows: FC-004
+    #[test]
+    fn an_id_is_found_at_either_end() {
+        let one = || Some(RequestId::from(1));
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"#, r#"aaa"}}"#, one(), false);
+        check(
+            r#"{"method":"x","params":{"id":7,"a":"#,
+            r#"a"},"jsonrpc":"2.0","id":1}"#,
+            one(),
+            false,
+        );
+        check(r#"{"result":{"a":"#, r#"a"},"jsonrpc":"2.0","id" : 1 } "#, one(), true);
+        check(r#"{"id":"a,b","error":{"a":"#, r#"}}"#, Some("a,b".into()), true);
+        check(r#"{"id":1,"result":{"a":"#, r#"},"id":2}"#, one(), true);
+    }
+
+    #[test]
+    fn an_id_that_is_not_the_messages_own_is_none() {
+        // Inside of the parameters, which the last brace does not close.
+        check(r#"{"method":"x","params":{"a":"#, r#""id":7}}"#, None, false);
+        // Inside of a text.
+        check(r#"{"method":"x","params":{"a":"#, r#"\"id\":7}"}"#, None, false);
+        check(r#"{"method":"x","a":"#, r#"\\,\"id":7}"#, None, false);
+        check(r#"{"method":"x","params":{"a":"#, r#"a"},"id":null}"#, None, false);
+        check("not json at all", "…", None, false);
+        check("", "", None, false);
+    }
+
+    #[test]
+    fn a_message_with_a_method_is_no_response() {
+        check(r#"{"method":"x","result":1,"params":{"a":"#, "}}", None, false);
+    }
+}
