@@ -1,0 +1,57 @@
+//! This process as a server on its stdin and stdout: the program starts itself again, in one of
+//! the roles below, and talks to it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test"
+)]
+
+#[cfg(unix)]
+mod server {
+    pub(crate) mod cases;
+    pub(crate) mod roles;
+}
+
+/// Names the role, in the environment of a process that is a server.
+const ROLE: &str = "MCP_TRANSPORT_STDIO_TEST_ROLE";
+
+#[cfg(not(unix))]
+fn main() {}
+
+#[cfg(unix)]
+fn main() {
+    match std::env::var(ROLE) {
+        Ok(role) => server::roles::play(&role),
+        Err(_) => run(server::cases::ALL),
+    }
+}
+
+/// As much of the usual harness as those who start tests rely on.
+#[cfg(unix)]
+fn run(cases: &[(&str, fn())]) {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    let names: Vec<_> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
+    let wanted = |name: &str| {
+        let fits = |wanted: &&String| {
+            if has("--exact") { name == wanted.as_str() } else { name.contains(wanted.as_str()) }
+        };
+        !has("--ignored") && (names.is_empty() || names.iter().any(|name| fits(name)))
+    };
+    let mut failed = 0;
+    for (name, case) in cases.iter().filter(|(name, _)| wanted(name)) {
+        if has("--list") {
+            println!("{name}: test");
+            continue;
+        }
+        let passed = std::panic::catch_unwind(case).is_ok();
+        println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
+        failed += usize::from(!passed);
+    }
+    assert_eq!(failed, 0, "some tests failed");
+}
