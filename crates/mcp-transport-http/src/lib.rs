@@ -15,6 +15,9 @@ pub mod server;
 pub mod memory;
 pub mod v1;
 
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;

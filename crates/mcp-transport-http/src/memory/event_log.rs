@@ -260,6 +260,20 @@ impl Stream {
 mod tests {
     use super::*;
 
+    // Shows: TRANSPORT-RESUME-006
+    #[tokio::test]
+    async fn the_contract_is_kept() {
+        for case in crate::testing::event_log_suite(MemoryEventLog::default) {
+            case.run().await;
+        }
+        let small = || {
+            MemoryEventLog::new(EventLogLimits { session_events: 20, ..EventLogLimits::default() })
+        };
+        for case in crate::testing::event_log_suite(small) {
+            case.run().await;
+        }
+    }
+
     fn key(session: &str, stream: u64) -> StreamKey {
         StreamKey::new(session.parse().unwrap(), stream)
     }

@@ -21,7 +21,7 @@ use super::event_id::EventId;
 use super::guard::BrowserGuard;
 use super::intake;
 use super::post::{self, Posted, find_session, revision_of, stream};
-use super::refuse::{busy, no_session, not_allowed, refuse, status, wrong};
+use super::refuse::{Refused, busy, no_session, not_allowed, refuse, status, wrong};
 use super::replay::ReplayBody;
 use crate::header::{Accept, LAST_EVENT_ID, Single, Taken};
 use crate::memory::MemoryEventLog;
@@ -221,16 +221,16 @@ async fn handle<B: Body>(core: Arc<Core>, request: Request<B>) -> Response<Answe
                         Err(why) => post::unread(&core, why),
                     }
                 }
-                Err(response) => response,
+                Err(response) => *response,
             }
         }
         Routed::Get(head) => match admit(&core, &head).await {
             Ok(admission) => get(&core, &head.headers, &admission),
-            Err(response) => response,
+            Err(response) => *response,
         },
         Routed::Delete(head) => match admit(&core, &head).await {
             Ok(admission) => delete(&core, &head.headers, &admission),
-            Err(response) => response,
+            Err(response) => *response,
         },
         Routed::Answered(response) => response,
     };
@@ -280,12 +280,12 @@ fn route(core: &Core, head: Head) -> Routed {
     }
 }
 
-async fn admit(core: &Core, head: &Head) -> Result<Admission, Response<AnswerBody>> {
+async fn admit(core: &Core, head: &Head) -> Result<Admission, Refused> {
     let Some(guard) = &core.guard else { return Ok(Admission::anonymous()) };
     guard.admit(head).await.map_err(|refusal| {
         let mut response = refuse(refusal.status, &refusal.error);
         response.headers_mut().extend(refusal.headers);
-        response
+        response.into()
     })
 }
 
@@ -306,10 +306,10 @@ fn get(core: &Arc<Core>, headers: &HeaderMap, admission: &Admission) -> Response
     let session = match find_session(core, headers, admission) {
         Ok(Some(session)) => session,
         Ok(None) => return no_session(),
-        Err(response) => return response,
+        Err(response) => return *response,
     };
     if let Err(response) = revision_of(core, headers, Some(&session)) {
-        return response;
+        return *response;
     }
     session.touch();
     let wanted = match Single::of(headers, &LAST_EVENT_ID) {
@@ -342,10 +342,10 @@ fn delete(core: &Core, headers: &HeaderMap, admission: &Admission) -> Response<A
     let session = match find_session(core, headers, admission) {
         Ok(Some(session)) => session,
         Ok(None) => return no_session(),
-        Err(response) => return response,
+        Err(response) => return *response,
     };
     if let Err(response) = revision_of(core, headers, Some(&session)) {
-        return response;
+        return *response;
     }
     if core.table.remove(&session.id) { status(StatusCode::NO_CONTENT) } else { no_session() }
 }

@@ -55,7 +55,8 @@ pub struct ListenerConfig {
     pub head: Duration,
     /// Header fields of one request, 64 by default. Beyond: 431.
     pub headers: usize,
-    /// Bytes of the head of one request, 64 KiB by default and 8 KiB at least. Beyond: 431.
+    /// Bytes of the head of one request, 64 KiB by default and 8 KiB at least. Beyond twice
+    /// that, and often before: 431.
     pub head_bytes: usize,
     /// How long a peer may read nothing of what is written, 30 s by default. Beyond: the
     /// connection is cut; its streams stay and can be resumed.

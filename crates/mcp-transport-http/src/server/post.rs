@@ -23,7 +23,9 @@ use super::context::HttpExchange;
 use super::core::Core;
 use super::exchange::{Exchange, First, Hearing};
 use super::intake::Unread;
-use super::refuse::{accepted, busy, json, no_session, refuse, refuse_request, status, wrong};
+use super::refuse::{
+    Refused, accepted, busy, json, no_session, refuse, refuse_request, status, wrong,
+};
 use super::rules::{served, unnamed};
 use super::session::{Session, SessionOutlet, Unfit};
 use crate::header::{
@@ -82,23 +84,24 @@ pub(super) struct Posted {
 }
 
 /// Looks at the head of a POST, before its body is read.
-pub(super) fn check_head(core: &Core, headers: &HeaderMap) -> Result<Form, Response<AnswerBody>> {
+pub(super) fn check_head(core: &Core, headers: &HeaderMap) -> Result<Form, Refused> {
     if !is_json(headers) {
         let message = "the body of a POST is one JSON-RPC message, as application/json";
-        return Err(wrong(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+        return Err(wrong(StatusCode::UNSUPPORTED_MEDIA_TYPE, message).into());
     }
     if headers.get_all(CONTENT_ENCODING).iter().any(|coding| coding != "identity") {
         let mut response =
             wrong(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed bodies are not taken");
         let identity = HeaderValue::from_static("identity");
         response.headers_mut().insert(hyper::header::ACCEPT_ENCODING, identity);
-        return Err(response);
+        return Err(response.into());
     }
     Form::choose(headers, core.config.accept, core.config.answers).ok_or_else(|| {
         wrong(
             StatusCode::NOT_ACCEPTABLE,
             "a POST is answered by application/json or text/event-stream: accept both",
         )
+        .into()
     })
 }
 
@@ -128,11 +131,11 @@ pub(super) async fn post(posted: Posted, body: Bytes) -> Response<AnswerBody> {
     }
     let session = match find_session(&posted.core, &posted.head.headers, &posted.admission) {
         Ok(session) => session,
-        Err(response) => return response,
+        Err(response) => return *response,
     };
     let revision = match revision_of(&posted.core, &posted.head.headers, session.as_deref()) {
         Ok(revision) => revision,
-        Err(response) => return response,
+        Err(response) => return *response,
     };
     if let Some(session) = &session {
         session.touch();
@@ -162,21 +165,21 @@ pub(super) fn find_session(
     core: &Core,
     headers: &HeaderMap,
     admission: &Admission,
-) -> Result<Option<Arc<Session>>, Response<AnswerBody>> {
+) -> Result<Option<Arc<Session>>, Refused> {
     if core.config.sessions == Sessions::Off {
         return Ok(None);
     }
     let id = match SessionId::of(headers) {
         NamedSession::Id(id) => id,
-        NamedSession::Impossible => return Err(no_session()),
+        NamedSession::Impossible => return Err(no_session().into()),
         NamedSession::None => {
             let message = "MCP-Session-Id is missing: initialize gives one";
-            return Err(wrong(StatusCode::BAD_REQUEST, message));
+            return Err(wrong(StatusCode::BAD_REQUEST, message).into());
         }
     };
     // To anybody but its owner a session does not exist.
     let session = core.table.get(&id).filter(|found| found.principal == admission.principal);
-    session.map(Some).ok_or_else(no_session)
+    session.map(Some).ok_or_else(|| no_session().into())
 }
 
 /// The revision in force for a request.
@@ -187,7 +190,7 @@ pub(super) fn revision_of(
     core: &Core,
     headers: &HeaderMap,
     session: Option<&Session>,
-) -> Result<Revision, Response<AnswerBody>> {
+) -> Result<Revision, Refused> {
     let negotiated = session.and_then(Session::revision);
     let named = match Single::of(headers, &MCP_PROTOCOL_VERSION) {
         Single::Absent => {
@@ -206,12 +209,12 @@ pub(super) fn revision_of(
         (Some(named), None) => Ok(named),
         (Some(_), Some(negotiated)) => {
             let message = format!("this session speaks {negotiated}, as negotiated");
-            Err(refuse(StatusCode::BAD_REQUEST, &ErrorObject::invalid_request(message)))
+            Err(refuse(StatusCode::BAD_REQUEST, &ErrorObject::invalid_request(message)).into())
         }
         (None, _) => {
             let supported: Vec<_> = served(&profile).map(Revision::as_str).collect();
             let message = format!("MCP-Protocol-Version names none of {}", supported.join(", "));
-            Err(refuse(StatusCode::BAD_REQUEST, &ErrorObject::invalid_request(message)))
+            Err(refuse(StatusCode::BAD_REQUEST, &ErrorObject::invalid_request(message)).into())
         }
     }
 }

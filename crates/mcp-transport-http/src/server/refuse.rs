@@ -7,6 +7,9 @@ use mcp_jsonrpc::{ErrorObject, Outgoing, RequestId};
 use super::body::AnswerBody;
 use crate::header::JSON;
 
+/// An answer in place of a result; boxed, since it is the rare case.
+pub(super) type Refused = Box<Response<AnswerBody>>;
+
 /// A JSON-RPC message as the whole answer.
 pub(super) fn json(status: StatusCode, message: Outgoing) -> Response<AnswerBody> {
     let mut response = Response::new(AnswerBody::full(message.into_frame()));

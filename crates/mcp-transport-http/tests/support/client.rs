@@ -162,14 +162,8 @@ impl Raw {
 
     /// Reads more; answers whether there was any.
     pub async fn more(&mut self) -> bool {
-        let mut buffer = [0; 16 << 10];
-        match self.stream.read(&mut buffer).await {
-            Ok(0) | Err(_) => false,
-            Ok(count) => {
-                self.read.extend_from_slice(&buffer[..count]);
-                true
-            }
-        }
+        self.read.reserve(16 << 10);
+        matches!(self.stream.read_buf(&mut self.read).await, Ok(1..))
     }
 
     /// Reads exactly `count` bytes from the start of the answer, or all there are.

@@ -1,6 +1,11 @@
 //! A server to test against, and a client that does nothing it isn't told.
 
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "each test program uses a part of it"
+)]
 
 mod client;
 mod service;

@@ -182,6 +182,17 @@ impl TestService {
                 }
                 json!({"counted": steps})
             }
+            // As `count`, but not in one go.
+            "spread" => {
+                let steps = arguments["steps"].as_u64().unwrap_or(3);
+                for n in 1..=steps {
+                    replies.notify(progress(n)).await.unwrap();
+                    for _ in 0..5 {
+                        tokio::task::yield_now().await;
+                    }
+                }
+                json!({"counted": steps})
+            }
             // Emits a message each time the test says so, and answers when it says so.
             "steps" => {
                 for n in 1..=arguments["steps"].as_u64().unwrap_or(1) {
@@ -197,6 +208,11 @@ impl TestService {
             "wait" => {
                 self.controls.pass("answer").await;
                 json!({"waited": true})
+            }
+            // Says something, and never ends.
+            "linger" => {
+                replies.notify(progress(1)).await.unwrap();
+                std::future::pending().await
             }
             // As `wait`, but notices a cancellation.
             "careful" => {
