@@ -6,6 +6,8 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::RequestId;
+
 /// The error that a peer sends in place of a result.
 ///
 /// Specification: [Error responses](https://modelcontextprotocol.io/specification/2025-11-25/basic#error-responses).
@@ -57,8 +59,9 @@ impl ErrorObject {
     /// `-32601`: there is no `method` here.
     #[must_use]
     pub fn method_not_found(method: &str) -> Self {
-        // A peer chose the name: keep its echo short.
-        let shown: String = method.chars().take(80).collect();
+        // A peer chose the name: keep its echo short, and on one line.
+        let plain = |char: char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char };
+        let shown: String = method.chars().take(80).map(plain).collect();
         Self::new(code::METHOD_NOT_FOUND, format!("method not found: {shown}"))
     }
 
@@ -121,10 +124,8 @@ impl<'de> Deserialize<'de> for ErrorObject {
                 while let Some(key) = map.next_key::<Cow<'de, str>>()? {
                     match &*key {
                         "code" if code.is_none() => {
-                            // `-32600.0` is an integer, too.
-                            let raw = map.next_value::<Box<RawValue>>()?;
-                            let id = crate::RequestId::from_json(raw.get().as_bytes());
-                            code = id.ok().and_then(|id| id.as_i64());
+                            // Read as ids are, since `-32600.0` is an integer, too.
+                            code = map.next_value::<RequestId>()?.as_i64();
                             if code.is_none() {
                                 return Err(A::Error::custom("the code is no integer"));
                             }
@@ -149,5 +150,31 @@ impl<'de> Deserialize<'de> for ErrorObject {
             }
         }
         deserializer.deserialize_map(Members)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Shows: BASE-017
+    #[test]
+    fn the_echo_of_a_method_is_short_and_on_one_line() {
+        let error =
+            ErrorObject::method_not_found(&("a\nb\u{0}\u{85}".to_owned() + &"x".repeat(999)));
+        assert!(error.message.starts_with("method not found: a\u{fffd}b\u{fffd}\u{fffd}xxx"));
+        assert!(error.message.chars().count() < 100);
+        assert!(!error.message.contains(char::is_control));
+    }
+
+    // Shows: BASE-015, BASE-016, BASE-018
+    #[test]
+    fn every_member_survives() {
+        for data in ["null", "true", "1.50", "\"a\"", "[1, 2]", "{\"a\": {}}"] {
+            let text = format!(r#"{{"code":-32042,"message":"é\n","data":{data}}}"#);
+            let error: ErrorObject = serde_json::from_str(&text).unwrap();
+            assert_eq!((error.code, &*error.message), (-32042, "é\n"));
+            assert_eq!(serde_json::to_string(&error).unwrap(), text);
+        }
     }
 }

@@ -27,8 +27,11 @@
 mod id;
 pub use id::{InvalidId, RequestId};
 
+mod name;
+pub use name::Name;
+
 mod raw;
-pub use raw::{Name, RawJson};
+pub use raw::RawJson;
 
 mod message;
 pub use message::{Message, Notification, Request, Response};
@@ -45,14 +48,15 @@ pub use parse::{Fault, FaultKind, Frame, decode};
 mod write;
 pub use write::{EncodeError, Head, Outgoing};
 
+mod json;
+pub use json::{to_vec, write_json};
+
 mod extensions;
 pub use extensions::Extensions;
 
 pub mod link;
 pub mod peer;
 pub mod service;
-
-mod scan;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -4,8 +4,9 @@
 pub struct Limits {
     /// Bytes of one frame; 16 MiB by default.
     pub frame_bytes: usize,
-    /// How deep arrays and objects may be nested in a frame, the envelope included; 64 by
-    /// default, 127 at most, since `serde_json` stops there.
+    /// How deep arrays and objects may be nested in a frame, the envelope (and the batch around
+    /// it) included; 64 by default. Less than 1 counts as 1, and more than 127 as 127, since
+    /// `serde_json` stops there.
     pub depth: usize,
     /// Messages in one batch; 100 by default.
     pub batch: usize,
@@ -25,11 +26,20 @@ impl Limits {
         self
     }
 
-    /// Sets [`depth`](Self::depth); more than 127 counts as 127.
+    /// Sets [`depth`](Self::depth).
     #[must_use]
-    pub const fn with_depth(mut self, depth: usize) -> Self {
-        self.depth = if depth > 127 { 127 } else { depth };
+    pub const fn with_depth(mut self, levels: usize) -> Self {
+        self.depth = levels;
         self
+    }
+
+    /// The depth that is in force.
+    pub(crate) const fn max_depth(&self) -> usize {
+        match self.depth {
+            0 => 1,
+            1..=127 => self.depth,
+            _ => 127,
+        }
     }
 
     /// Sets [`batch`](Self::batch).

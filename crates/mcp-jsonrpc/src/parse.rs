@@ -1,6 +1,6 @@
 use bytes::Bytes;
 
-use crate::scan::{ScanError, Scanner};
+use crate::json::{Scan, ScanError, Scanner, repair, unescape};
 use crate::{
     ErrorObject, Limits, Message, Name, Notification, RawJson, Request, RequestId, Response, code,
 };
@@ -18,26 +18,28 @@ pub enum Frame {
 
 /// A frame, or a member of a batch, that is no message.
 ///
-/// Nothing of it was acted on. [`Fault::to_error`] is what a server answers, and
-/// [`Fault::id`] the id to answer to where it could be read.
+/// Nothing of it was acted on. Where [`is_answered`](Self::is_answered) says so, the peer is
+/// told by [`to_error`](Self::to_error), under [`id`](Self::id).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{kind}")]
 #[non_exhaustive]
 pub struct Fault {
     /// What is wrong.
-    #[source]
     pub kind: FaultKind,
-    /// The id of the request that this would have been, where it could be read.
+    /// The id of the request or response that this would have been, where it could be read for
+    /// certain. A request in a frame that is no JSON has none.
     pub id: Option<RequestId>,
     /// Whether this would have been a response, which nobody answers.
     pub response: bool,
+    /// Whether this would have been a notification, which nobody answers either.
+    pub notification: bool,
 }
 
 /// What is wrong with a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// A byte sequence that is no UTF-8.
+    /// Bytes that are no UTF-8.
     #[error("the frame is not UTF-8 at byte {at}")]
     NotUtf8 {
         /// Where.
@@ -129,7 +131,14 @@ impl Fault {
     /// A fault of a frame of which nothing could be read.
     #[must_use]
     pub const fn new(kind: FaultKind) -> Self {
-        Self { kind, id: None, response: false }
+        Self { kind, id: None, response: false, notification: false }
+    }
+
+    /// Whether the peer is to be told: what would have been a response or a notification gets no
+    /// answer.
+    #[must_use]
+    pub const fn is_answered(&self) -> bool {
+        !self.response && !self.notification
     }
 
     /// The error to answer with.
@@ -160,27 +169,38 @@ impl Fault {
 /// assert_eq!(ping.method, "ping");
 /// ```
 pub fn decode(frame: &Bytes, limits: &Limits) -> Result<Frame, Fault> {
-    if frame.len() > limits.frame_bytes {
-        return Err(Fault::new(FaultKind::TooLong { limit: limits.frame_bytes }));
-    }
-    // A UTF-8 byte order mark is UTF-8, but no JSON whitespace: the scanner refuses it.
-    if let Err(error) = std::str::from_utf8(frame) {
-        return Err(Fault::new(FaultKind::NotUtf8 { at: error.valid_up_to() }));
-    }
-    let mut reader = Reader { frame, limits, scanner: Scanner::new(frame, limits.depth) };
-    let read = match reader.scanner.peek() {
-        Some(b'[') => reader.batch(),
-        _ => reader.message(0).map(|message| message.map(Frame::Single)),
+    let held = frame.get(..limits.frame_bytes).unwrap_or(frame);
+    let mut reader = Reader { frame, limits, scanner: Scanner::new(held, limits.max_depth()) };
+    let mut members = Members::default();
+    let read = reader.frame(&mut members);
+    // A frame has one fault, the one that is nearest to its bytes; but whatever it is, the
+    // members that were read before are what they are.
+    let kind = if held.len() < frame.len() {
+        FaultKind::TooLong { limit: limits.frame_bytes }
+    } else {
+        match (read, &reader.scanner) {
+            (_, Scanner { not_utf8: Some(at), .. }) => FaultKind::NotUtf8 { at: *at },
+            (Err(error), _) => not_json(error, frame),
+            (Ok(_), Scanner { too_deep: true, .. }) => {
+                FaultKind::TooDeep { limit: limits.max_depth() }
+            }
+            (Ok(_), Scanner { half_pair: true, .. }) => {
+                return decode(&repair(frame).into(), limits);
+            }
+            (Ok(read), _) => return read,
+        }
     };
-    let read = read.and_then(|read| match reader.scanner.peek() {
-        None => Ok(read),
-        Some(_) => Err(ScanError::Syntax(reader.scanner.at)),
-    });
-    match read {
-        Ok(read) => read,
-        Err(ScanError::Syntax(at)) => Err(Fault::new(FaultKind::NotJson { at })),
-        Err(ScanError::Eof(_)) => Err(Fault::new(FaultKind::Truncated)),
-        Err(ScanError::Depth(_)) => Err(Fault::new(FaultKind::TooDeep { limit: limits.depth })),
+    Err(members.fault(kind))
+}
+
+fn not_json(error: ScanError, frame: &[u8]) -> FaultKind {
+    // Looked at only now: the bytes of a frame that is JSON are checked where they can matter.
+    if let Err(error) = std::str::from_utf8(frame) {
+        return FaultKind::NotUtf8 { at: error.valid_up_to() };
+    }
+    match error {
+        ScanError::Syntax(at) => FaultKind::NotJson { at },
+        ScanError::Eof => FaultKind::Truncated,
     }
 }
 
@@ -203,135 +223,194 @@ struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    fn slot(&mut self, key: &[u8]) -> Option<(&'static str, &mut Option<&'a [u8]>)> {
-        Some(match key {
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &'a [u8]) {
+        let (name, slot) = match key {
             b"jsonrpc" => ("jsonrpc", &mut self.version),
             b"id" => ("id", &mut self.id),
             b"method" => ("method", &mut self.method),
             b"params" => ("params", &mut self.params),
             b"result" => ("result", &mut self.result),
             b"error" => ("error", &mut self.error),
-            _ => return None,
-        })
-    }
-
-    fn put(&mut self, key: &[u8], value: &'a [u8]) {
-        if let Some((name, slot)) = self.slot(key)
-            && slot.replace(value).is_some()
-        {
+            _ => return,
+        };
+        if slot.replace(value).is_some() {
             self.duplicate = Some(name);
         }
+    }
+
+    fn has_outcome(&self) -> bool {
+        self.result.is_some() || self.error.is_some()
+    }
+
+    /// The id that an answer, or the end of a call, may go by.
+    fn certain_id(&self) -> Option<RequestId> {
+        // Which of two would be the right one?
+        if self.duplicate == Some("id") {
+            return None;
+        }
+        self.id.and_then(|id| RequestId::from_scanned(id).ok())
+    }
+
+    /// A fault of the message that has these members.
+    fn fault(&self, kind: FaultKind) -> Fault {
+        let response = self.method.is_none() && self.has_outcome();
+        // Only what is beyond doubt: anything else that lacks an id is answered.
+        let notification = self.id.is_none()
+            && !self.has_outcome()
+            && matches!(kind, FaultKind::Params | FaultKind::TooDeep { .. })
+            && self.method.is_some_and(|method| method.starts_with(b"\""));
+        // The answer to what is no JSON names no request; but a call that waits must learn that
+        // no response will come.
+        let id =
+            if kind.code() == code::PARSE_ERROR && !response { None } else { self.certain_id() };
+        Fault { kind, id, response, notification }
     }
 }
 
 impl<'a> Reader<'a> {
-    /// The outer error is one of the bytes, and ends everything; the inner one is of this
+    /// The outer error is one of the bytes, and ends everything; the inner one is of the
     /// message only.
-    fn message(&mut self, depth: usize) -> Result<Result<Message, Fault>, ScanError> {
-        if self.scanner.peek() != Some(b'{') {
-            self.scanner.value(depth)?;
-            return Ok(Err(Fault::new(FaultKind::NotAnObject)));
+    fn frame(&mut self, members: &mut Members<'a>) -> Scan<Result<Frame, Fault>> {
+        let (end, read) = match self.scanner.peek(0) {
+            (at, Some(b'{')) => {
+                let end = self.members(at, members, 0)?;
+                (end, self.classify(members).map(Frame::Single))
+            }
+            (at, Some(b'[')) => self.batch(at)?,
+            (at, _) => (self.scanner.value(at, 0)?.0, Err(Fault::new(FaultKind::NotAnObject))),
+        };
+        self.scanner.end(end)?;
+        Ok(read)
+    }
+
+    /// Reads an object that stands `depth` levels deep; answers with where it ends.
+    fn members(&mut self, start: usize, members: &mut Members<'a>, depth: usize) -> Scan<usize> {
+        let (mut at, next) = self.scanner.peek(start + 1);
+        if next == Some(b'}') {
+            return Ok(at + 1);
         }
-        let mut members = Members::default();
-        self.scanner.eat(b'{')?;
-        if self.scanner.peek() == Some(b'}') {
-            self.scanner.eat(b'}')?;
-        } else {
-            loop {
-                let (key, escaped) = self.scanner.key()?;
-                let value = self.scanner.value(depth + 1)?;
-                if escaped {
-                    members.put(&unescape(key), value);
-                } else {
-                    members.put(key, value);
+        loop {
+            let (colon, key) = self.scanner.key(at)?;
+            let (end, value) = match self.scanner.value(colon, depth + 1) {
+                Ok(read) => read,
+                Err(error) => return Err(self.cut(members, key, error)),
+            };
+            match self.scanner.peek(end) {
+                (comma, Some(b',')) => {
+                    self.put(members, key, value);
+                    at = comma + 1;
                 }
-                match self.scanner.peek() {
-                    Some(b',') => self.scanner.eat(b',')?,
-                    _ => break self.scanner.eat(b'}')?,
+                (close, Some(b'}')) => {
+                    self.put(members, key, value);
+                    return Ok(close + 1);
+                }
+                // Of a number there may have been more.
+                (at, _) => {
+                    let error = self.scanner.unexpected(at);
+                    return Err(self.cut(members, key, error));
                 }
             }
         }
-        Ok(self.classify(&members))
     }
 
-    fn batch(&mut self) -> Result<Result<Frame, Fault>, ScanError> {
-        self.scanner.eat(b'[')?;
-        if self.scanner.peek() == Some(b']') {
-            self.scanner.eat(b']')?;
-            return Ok(Err(Fault::new(FaultKind::EmptyBatch)));
+    #[inline(always)]
+    fn put(&self, members: &mut Members<'a>, key: &[u8], value: &'a [u8]) {
+        if self.scanner.escaped && key.contains(&b'\\') {
+            members.put(unescape(key).as_bytes(), value);
+        } else {
+            members.put(key, value);
+        }
+    }
+
+    /// Keeps that there was a member of this name. The key alone may say what this is.
+    #[cold]
+    fn cut(&self, members: &mut Members<'a>, key: &[u8], error: ScanError) -> ScanError {
+        self.put(members, key, b"");
+        error
+    }
+
+    fn batch(&mut self, start: usize) -> Scan<(usize, Result<Frame, Fault>)> {
+        let (mut at, next) = self.scanner.peek(start + 1);
+        if next == Some(b']') {
+            return Ok((at + 1, Err(Fault::new(FaultKind::EmptyBatch))));
         }
         let mut messages = Vec::new();
         let mut too_long = false;
         loop {
-            if messages.len() < self.limits.batch {
-                messages.push(self.message(1)?);
-            } else {
+            let (start, next) = self.scanner.peek(at);
+            let end = if messages.len() >= self.limits.batch {
                 // Walked over all the same: what is no JSON is to be told as such.
                 too_long = true;
-                self.scanner.value(1)?;
-            }
-            match self.scanner.peek() {
-                Some(b',') => self.scanner.eat(b',')?,
-                _ => break self.scanner.eat(b']')?,
+                self.scanner.value(start, 1)?.0
+            } else if next == Some(b'{') && self.limits.max_depth() > 1 {
+                let mut members = Members::default();
+                let end = self.members(start, &mut members, 1)?;
+                messages.push(self.classify(&members));
+                end
+            } else {
+                messages.push(Err(Fault::new(FaultKind::NotAnObject)));
+                self.scanner.value(start, 1)?.0
+            };
+            match self.scanner.peek(end) {
+                (comma, Some(b',')) => at = comma + 1,
+                (close, Some(b']')) => {
+                    at = close + 1;
+                    break;
+                }
+                (at, _) => return Err(self.scanner.unexpected(at)),
             }
         }
-        if too_long {
-            return Ok(Err(Fault::new(FaultKind::BatchTooLong { limit: self.limits.batch })));
-        }
-        Ok(Ok(Frame::Batch(messages)))
+        let limit = self.limits.batch;
+        let read = if too_long {
+            Err(Fault::new(FaultKind::BatchTooLong { limit }))
+        } else {
+            Ok(Frame::Batch(messages))
+        };
+        Ok((at, read))
     }
 
     fn classify(&self, members: &Members<'a>) -> Result<Message, Fault> {
-        let id = members.id.map(RequestId::from_json);
-        let response =
-            members.method.is_none() && (members.result.is_some() || members.error.is_some());
-        let fault = |kind| Fault { kind, id: id.clone().and_then(Result::ok), response };
+        self.judge(members).map_err(|kind| members.fault(kind))
+    }
+
+    fn judge(&self, members: &Members<'a>) -> Result<Message, FaultKind> {
         if let Some(member) = members.duplicate {
-            // Which of the two ids would be the right one?
-            let id = if member == "id" { None } else { fault(FaultKind::Id).id };
-            return Err(Fault { kind: FaultKind::Duplicate { member }, id, response });
+            return Err(FaultKind::Duplicate { member });
         }
         if !members.version.is_some_and(is_2_0) {
-            return Err(fault(FaultKind::Version));
+            return Err(FaultKind::Version);
         }
         match (members.method, members.result, members.error) {
-            (Some(_), Some(_), _) | (Some(_), _, Some(_)) => {
-                Err(fault(FaultKind::RequestAndResponse))
-            }
-            (None, Some(_), Some(_)) => Err(fault(FaultKind::ResultAndError)),
-            (None, None, None) => Err(fault(FaultKind::Neither)),
+            (Some(_), Some(_), _) | (Some(_), _, Some(_)) => Err(FaultKind::RequestAndResponse),
+            (None, Some(_), Some(_)) => Err(FaultKind::ResultAndError),
+            (None, None, None) => Err(FaultKind::Neither),
             (Some(method), None, None) => {
-                let method = self.name(method).ok_or_else(|| fault(FaultKind::Method))?;
+                let method = self.name(method).ok_or(FaultKind::Method)?;
                 let params = match members.params {
-                    None => None,
-                    Some(params) if params.first() == Some(&b'{') => Some(self.raw(params)),
-                    Some(_) => return Err(fault(FaultKind::Params)),
+                    // Some peers write what they don't have.
+                    None | Some(b"null") => None,
+                    Some(params) if params.starts_with(b"{") => Some(self.raw(params)),
+                    Some(_) => return Err(FaultKind::Params),
                 };
-                match &id {
-                    None => Ok(Message::Notification(Notification { method, params })),
-                    Some(Ok(id)) => {
-                        Ok(Message::Request(Request { id: id.clone(), method, params }))
-                    }
-                    Some(Err(_)) => Err(fault(FaultKind::Id)),
-                }
+                let Some(id) = members.id else {
+                    return Ok(Message::Notification(Notification { method, params }));
+                };
+                let id = RequestId::from_scanned(id).map_err(|_| FaultKind::Id)?;
+                Ok(Message::Request(Request { id, method, params }))
             }
-            (None, Some(result), None) => match &id {
-                Some(Ok(id)) => Ok(Message::Response(Response {
-                    id: Some(id.clone()),
-                    outcome: Ok(self.raw(result)),
-                })),
-                Some(Err(_)) => Err(fault(FaultKind::Id)),
-                None => Err(fault(FaultKind::NoId)),
-            },
+            (None, Some(result), None) => {
+                let id = members.id.ok_or(FaultKind::NoId)?;
+                let id = RequestId::from_scanned(id).map_err(|_| FaultKind::Id)?;
+                Ok(Message::Response(Response { id: Some(id), outcome: Ok(self.raw(result)) }))
+            }
             (None, None, Some(error)) => {
-                let id = match &id {
-                    Some(Ok(id)) => Some(id.clone()),
-                    None => None,
-                    // What plain JSON-RPC sends when it could not read the id.
-                    Some(Err(_)) if members.id == Some(b"null") => None,
-                    Some(Err(_)) => return Err(fault(FaultKind::Id)),
+                let id = match members.id {
+                    // Plain JSON-RPC says so by null where it could not read the id.
+                    None | Some(b"null") => None,
+                    Some(id) => Some(RequestId::from_scanned(id).map_err(|_| FaultKind::Id)?),
                 };
-                let error = serde_json::from_slice(error).map_err(|_| fault(FaultKind::Error))?;
+                let error = serde_json::from_slice(error).map_err(|_| FaultKind::Error)?;
                 Ok(Message::Response(Response { id, outcome: Err(error) }))
             }
         }
@@ -343,20 +422,16 @@ impl<'a> Reader<'a> {
 
     fn name(&self, value: &[u8]) -> Option<Name> {
         let inside = value.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-        Some(Name::trusted(if inside.contains(&b'\\') {
+        Some(if self.scanner.escaped && inside.contains(&b'\\') {
             unescape(inside).into()
         } else {
-            self.frame.slice_ref(inside)
-        }))
+            Name::from_utf8(inside)
+        })
     }
 }
 
 fn is_2_0(value: &[u8]) -> bool {
-    value == br#""2.0""# || serde_json::from_slice::<String>(value).is_ok_and(|v| v == "2.0")
-}
-
-/// What stands between two quotes, with its escapes resolved. The scanner has been over it.
-fn unescape(inside: &[u8]) -> Vec<u8> {
-    let quoted = [b"\"", inside, b"\""].concat();
-    serde_json::from_slice::<String>(&quoted).unwrap_or_default().into_bytes()
+    const PLAIN: &[u8] = br#""2.0""#;
+    value == PLAIN
+        || (value.starts_with(b"\"") && value.contains(&b'\\') && unescape(value) == r#""2.0""#)
 }

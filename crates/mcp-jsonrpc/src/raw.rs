@@ -2,6 +2,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use serde::Deserialize;
+use serde::de::Error as _;
 
 /// The text of one JSON value, as it stood in a frame.
 ///
@@ -12,15 +13,18 @@ use serde::Deserialize;
 pub struct RawJson(Bytes);
 
 impl RawJson {
-    /// Checks that `json` is exactly one JSON value, and keeps it.
+    /// Checks that `json` is exactly one JSON value, and keeps it, without the whitespace around
+    /// it.
     ///
     /// # Errors
     ///
     /// The parser's error when it isn't.
     pub fn new(json: impl Into<Bytes>) -> Result<Self, serde_json::Error> {
         let json = json.into();
+        // Skipping a value doesn't look at what strings are made of.
+        std::str::from_utf8(&json).map_err(serde_json::Error::custom)?;
         serde_json::from_slice::<serde::de::IgnoredAny>(&json)?;
-        Ok(Self(json))
+        Ok(Self(json.slice_ref(json.trim_ascii())))
     }
 
     /// The JSON text of `value`.
@@ -31,11 +35,11 @@ impl RawJson {
     pub fn from_serialize<T: serde::Serialize + ?Sized>(
         value: &T,
     ) -> Result<Self, serde_json::Error> {
-        serde_json::to_vec(value).map(|json| Self(json.into()))
+        crate::to_vec(value).map(|json| Self(json.into()))
     }
 
-    /// For bytes that the scanner, or serde_json, has been over.
-    pub(crate) fn trusted(json: Bytes) -> Self {
+    /// For a value that the scanner has been over.
+    pub(crate) const fn trusted(json: Bytes) -> Self {
         Self(json)
     }
 
@@ -67,7 +71,8 @@ impl RawJson {
         &self.0
     }
 
-    /// The text, as a `str`.
+    /// The text, as a `str`. Checks its encoding once more, so it isn't for the road of every
+    /// message.
     #[must_use]
     pub fn as_str(&self) -> &str {
         // JSON that was read is UTF-8: every road into this type has checked it.
@@ -99,63 +104,31 @@ impl fmt::Display for RawJson {
     }
 }
 
-/// The name of a method, as it stood in a frame.
-///
-/// Cheap to clone, cheap to compare with a `str`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name(Bytes);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Name {
-    /// A name known when the program is built.
-    #[must_use]
-    pub const fn from_static(name: &'static str) -> Self {
-        Self(Bytes::from_static(name.as_bytes()))
+    #[test]
+    fn exactly_one_value_is_kept_without_the_space_around_it() {
+        for (json, kept) in [(" {\"a\": 1}\n", "{\"a\": 1}"), ("1", "1"), ("\t\"é\" ", "\"é\"")] {
+            let raw = RawJson::new(json).unwrap();
+            assert_eq!(raw.as_str(), kept);
+            assert_eq!(raw.is_object(), kept.starts_with('{'));
+        }
+        for json in [&b""[..], b" ", b"1 1", b"{", b"\"\xff\"", b"\"\n\"", b"\xef\xbb\xbf1"] {
+            assert!(RawJson::new(Bytes::from_static(json)).is_err(), "{json:?}");
+        }
     }
 
-    pub(crate) fn trusted(name: Bytes) -> Self {
-        Self(name)
-    }
-
-    /// The name.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        // Every road into this type has checked it.
-        std::str::from_utf8(&self.0).unwrap_or_default()
-    }
-}
-
-impl From<&str> for Name {
-    fn from(name: &str) -> Self {
-        Self(Bytes::copy_from_slice(name.as_bytes()))
-    }
-}
-
-impl From<String> for Name {
-    fn from(name: String) -> Self {
-        Self(name.into())
-    }
-}
-
-impl PartialEq<str> for Name {
-    fn eq(&self, other: &str) -> bool {
-        self.0 == other.as_bytes()
-    }
-}
-
-impl PartialEq<&str> for Name {
-    fn eq(&self, other: &&str) -> bool {
-        self.0 == other.as_bytes()
-    }
-}
-
-impl fmt::Debug for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.as_str(), f)
-    }
-}
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+    #[test]
+    fn a_part_shares_memory_where_it_can() {
+        let raw = RawJson::new(r#"{"a":[1]}"#).unwrap();
+        let parts: std::collections::HashMap<&str, &serde_json::value::RawValue> =
+            raw.parse().unwrap();
+        let part = raw.part(parts["a"]);
+        assert_eq!(part.as_str(), "[1]");
+        assert!(raw.as_bytes().as_ptr_range().contains(&part.as_bytes().as_ptr()));
+        let other = serde_json::value::RawValue::from_string("2".into()).unwrap();
+        assert_eq!(raw.part(&other).as_str(), "2");
     }
 }

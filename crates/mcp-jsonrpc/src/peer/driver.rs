@@ -11,8 +11,8 @@ use super::shared::{Command, Shared};
 use crate::link::v1::{Incoming, Link, LinkError};
 use crate::service::v1::{AskError, BoxFuture, Call, Inbound, PeerOutlet, Replies, Reply, Service};
 use crate::{
-    ErrorObject, Extensions, Fault, FaultKind, Message, Name, Notification, Outgoing, Request, RequestId,
-    Response,
+    ErrorObject, Extensions, Fault, FaultKind, Message, Name, Notification, Outgoing, Request,
+    RequestId, Response,
 };
 
 /// Messages that are handled before other tasks get their turn.

@@ -26,10 +26,7 @@ pub trait Protocol: Send + 'static {
 
     /// The answer to a frame that is no message; `None` when it gets none.
     fn malformed(&mut self, fault: &Fault) -> Option<Outgoing> {
-        if fault.response {
-            return None;
-        }
-        Some(Outgoing::error(fault.id.clone(), &fault.to_error()))
+        fault.is_answered().then(|| Outgoing::error(fault.id.clone(), &fault.to_error()))
     }
 
     /// Whether the peer may send batches now.
