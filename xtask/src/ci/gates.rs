@@ -119,7 +119,13 @@ fn lints(_: &Options) -> anyhow::Result<Outcome> {
         return Ok(skipped);
     }
     let arguments = ["clippy", "--locked", "--workspace", "--all-targets", "--all-features"];
-    done(shell::run(shell::cargo(arguments).args(["--quiet", "--", "-D", "warnings"])))
+    done(shell::run(shell::cargo(arguments).args([
+        "--keep-going",
+        "--quiet",
+        "--",
+        "-D",
+        "warnings",
+    ])))
 }
 
 fn doctests(_: &Options) -> anyhow::Result<Outcome> {

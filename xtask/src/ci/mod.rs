@@ -109,7 +109,9 @@ fn run_gates(gates: &'static [Gate], options: &Options) -> Vec<Row> {
             shell::say(format_args!("error: {error:#}"));
             Outcome::Failed(Counts::default())
         });
-        rows.push(Row { name: gate.name, outcome, time: start.elapsed() });
+        let row = Row { name: gate.name, outcome, time: start.elapsed() };
+        shell::say(summary::line(&row));
+        rows.push(row);
     }
     rows
 }

@@ -21,19 +21,22 @@ impl Row {
 /// A line for each gate: what it found and how long it took.
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut lines = vec![format!("{:<12} {:<8} {:>8}  {}", "gate", "result", "seconds", "tests")];
-    for row in rows {
-        let (result, detail) = match &row.outcome {
-            Outcome::Passed(counts) => ("passed", tests(*counts)),
-            Outcome::Failed(counts) => ("FAILED", tests(*counts)),
-            Outcome::Skipped(why) => ("skipped", why.clone()),
-        };
-        let seconds = row.time.as_secs_f64();
-        let line = format!("{:<12} {result:<8} {seconds:>8.1}  {detail}", row.name);
-        lines.push(line.trim_end().to_owned());
-    }
+    lines.extend(rows.iter().map(line));
     let total: Duration = rows.iter().map(|row| row.time).sum();
     lines.push(format!("{:<12} {:<8} {:>8.1}", "all", "", total.as_secs_f64()));
     lines.join("\n")
+}
+
+/// The line of one gate.
+pub(crate) fn line(row: &Row) -> String {
+    let (result, detail) = match &row.outcome {
+        Outcome::Passed(counts) => ("passed", tests(*counts)),
+        Outcome::Failed(counts) => ("FAILED", tests(*counts)),
+        Outcome::Skipped(why) => ("skipped", why.clone()),
+    };
+    let seconds = row.time.as_secs_f64();
+    let line = format!("{:<12} {result:<8} {seconds:>8.1}  {detail}", row.name);
+    line.trim_end().to_owned()
 }
 
 /// `N passed, N failed`: every test that ran, and a failure for each gate that has no tests to

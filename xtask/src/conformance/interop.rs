@@ -16,11 +16,30 @@ use crate::{
     workspace::{Metadata, Package},
 };
 
-/// Every peer, as the scripts call it.
-pub(super) const PEERS: [&str; 5] = ["ts1", "ts2", "python", "rmcp", "inspector"];
+/// Another SDK, and how its programs can be connected.
+struct Peer {
+    /// As the scripts call it.
+    name: &'static str,
+    client: &'static [&'static str],
+    server: &'static [&'static str],
+}
 
-/// Peers that are clients only.
-const CLIENTS_ONLY: [&str; 1] = ["inspector"];
+/// Every peer.
+const PEERS: [Peer; 5] = [
+    Peer { name: "ts1", client: &["stdio", "http", "sse"], server: &["stdio", "http", "sse"] },
+    Peer { name: "ts2", client: &["stdio", "http", "sse"], server: &["stdio", "http"] },
+    Peer { name: "python", client: &["stdio", "http", "sse"], server: &["stdio", "http", "sse"] },
+    Peer { name: "rmcp", client: &["stdio", "http"], server: &["stdio", "http"] },
+    Peer { name: "inspector", client: &["stdio", "http", "sse"], server: &[] },
+];
+
+/// The peers' names.
+pub(super) fn peers() -> Vec<&'static str> {
+    PEERS.iter().map(|peer| peer.name).collect()
+}
+
+/// How our own programs can be connected.
+const OURS: &[&str] = &["stdio"];
 
 /// Our server for every peer's client.
 const SERVER: &str = "everything-server";
@@ -34,38 +53,39 @@ pub(super) fn run(
     metadata: &Metadata,
     programs: &Package,
 ) -> anyhow::Result<Vec<Row>> {
-    let has = |name: &str| programs.targets.iter().any(|target| target.name == name);
     let interop = metadata.workspace_root.join("conformance/interop");
     shell::run(&mut Command::new(interop.join("install.sh")))?;
     build()?;
 
-    let ours = |name: &str| metadata.target_directory.join("debug").join(name);
     let script = interop.join("run.sh");
     let mut rows = Vec::new();
-    for peer in PEERS.into_iter().filter(|it| Selection::takes(selection.peer.as_deref(), it)) {
-        for role in ["client", "server"] {
-            let program = if role == "client" { SERVER } else { CLIENT };
-            let exists = role == "client" || !CLIENTS_ONLY.contains(&peer);
-            if !exists || !Selection::takes(selection.role.as_deref(), role) {
-                continue;
-            }
-            if !has(program) {
-                shell::say(format_args!("{PACKAGE} has no {program} yet: {peer} waits"));
-                continue;
-            }
-            for transport in TRANSPORTS {
-                if Selection::takes(selection.transport.as_deref(), transport) {
-                    let pair = Pair { peer, role, transport, script: &script, ours: ours(program) };
-                    rows.push(pair.talk()?);
-                }
-            }
-        }
+    for (peer, role, transport) in pairs(selection) {
+        let name = if role == "client" { SERVER } else { CLIENT };
+        let exists = programs.targets.iter().any(|target| target.name == name);
+        let ours = metadata.target_directory.join("debug").join(name);
+        let pair = Pair { peer, role, transport, script: &script, ours };
+        rows.push(pair.talk(exists));
     }
     Ok(rows)
 }
 
-/// How a pair can be connected.
-const TRANSPORTS: [&str; 1] = ["stdio"];
+/// Peer, what the peer is, and how the two are connected.
+fn pairs(selection: &Selection) -> Vec<(&'static str, &'static str, &'static str)> {
+    let mut pairs = Vec::new();
+    for peer in PEERS {
+        for (role, transports) in [("client", peer.client), ("server", peer.server)] {
+            for transport in transports.iter().filter(|transport| OURS.contains(transport)) {
+                let wanted = Selection::takes(selection.peer.as_deref(), peer.name)
+                    && Selection::takes(selection.role.as_deref(), role)
+                    && Selection::takes(selection.transport.as_deref(), transport);
+                if wanted {
+                    pairs.push((peer.name, role, *transport));
+                }
+            }
+        }
+    }
+    pairs
+}
 
 /// Builds what `cargo test` builds, so that little is built twice.
 fn build() -> anyhow::Result<()> {
@@ -84,15 +104,16 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    fn talk(&self) -> anyhow::Result<Row> {
+    fn talk(&self, exists: bool) -> Row {
         let start = Instant::now();
         let what = match self.role {
             "client" => format!("{} client, our server, {}", self.peer, self.transport),
             _ => format!("our client, {} server, {}", self.peer, self.transport),
         };
         let talk = match self.transport {
-            "http" => self.over_http(),
-            _ => peer::check(self.client().arg("stdio").args(self.server_words())),
+            _ if !exists => Err(anyhow::anyhow!("{PACKAGE} has no {}", self.ours.display())),
+            "stdio" => peer::check(self.client().arg("stdio").args(self.server_words())),
+            _ => self.over_http(),
         };
         let counts = match talk {
             Ok(report) => {
@@ -106,7 +127,7 @@ impl Pair<'_> {
                 Counts { passed: 0, failed: 1 }
             }
         };
-        Ok(Row { leg: "interop", what, counts, time: start.elapsed() })
+        Row { leg: "interop", what, counts, time: start.elapsed() }
     }
 
     fn over_http(&self) -> anyhow::Result<peer::Report> {
@@ -114,7 +135,7 @@ impl Pair<'_> {
         let (program, arguments) =
             words.split_first().ok_or_else(|| anyhow::anyhow!("no server"))?;
         let server = Server::start(Command::new(program).args(arguments))?;
-        peer::check(self.client().args(["http", &server.url]))
+        peer::check(self.client().args([self.transport, &server.url]))
     }
 
     /// The client, up to the words that say where the server is.
@@ -130,7 +151,6 @@ impl Pair<'_> {
 
     /// The command that starts the server.
     fn server_words(&self) -> Vec<PathBuf> {
-        let is_http = self.transport == "http";
         if self.role == "server" {
             return vec![
                 self.script.into(),
@@ -140,11 +160,37 @@ impl Pair<'_> {
             ];
         }
         let mut words = vec![self.ours.clone()];
-        if is_http {
+        if self.transport != "stdio" {
             words.extend(["--http".into(), "127.0.0.1:0".into()]);
         } else {
             words.push("--stdio".into());
         }
         words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_peer_talks_in_each_role_that_it_has() {
+        let all = pairs(&Selection::default());
+        for peer in ["ts1", "ts2", "python", "rmcp"] {
+            assert!(all.contains(&(peer, "client", "stdio")), "{peer}");
+            assert!(all.contains(&(peer, "server", "stdio")), "{peer}");
+        }
+        assert!(all.contains(&("inspector", "client", "stdio")));
+        assert!(!all.iter().any(|pair| (pair.0, pair.1) == ("inspector", "server")));
+    }
+
+    #[test]
+    fn a_selection_leaves_only_what_it_names() {
+        let selection = Selection {
+            peer: Some("rmcp".into()),
+            role: Some("server".into()),
+            ..Selection::default()
+        };
+        assert_eq!(pairs(&selection), [("rmcp", "server", "stdio")]);
     }
 }

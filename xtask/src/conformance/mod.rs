@@ -37,13 +37,14 @@ pub(crate) struct Row {
 impl Selection {
     fn parse(args: &[String]) -> anyhow::Result<Self> {
         let mut selection = Self::default();
+        let peers = interop::peers();
         let mut words = args.iter();
         while let Some(word) = words.next() {
             let (slot, known): (_, &[&str]) = match word.as_str() {
                 "--only" => (&mut selection.leg, LEGS),
-                "--peer" => (&mut selection.peer, &interop::PEERS),
+                "--peer" => (&mut selection.peer, &peers),
                 "--role" => (&mut selection.role, &["client", "server"]),
-                "--transport" => (&mut selection.transport, &["stdio", "http"]),
+                "--transport" => (&mut selection.transport, &["stdio", "http", "sse"]),
                 other => bail!("unknown argument `{other}`"),
             };
             let value = words.next().with_context(|| format!("{word} needs a value"))?;
@@ -64,7 +65,8 @@ impl Selection {
 /// The parts of the proof.
 const LEGS: &[&str] = &["interop"];
 
-/// `cargo xtask conformance [--only LEG] [--peer P] [--role client|server] [--transport T]`.
+/// `cargo xtask conformance [--only LEG] [--peer P] [--role client|server]
+/// [--transport stdio|http|sse]`.
 pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
     match prove(&Selection::parse(args)?)? {
         Outcome::Passed(_) => Ok(()),

@@ -63,21 +63,22 @@ pub(super) fn bans(graph: &Graph, config: &Bans, report: &mut Report) {
             versions.entry(&package.name).or_default().insert(&package.version);
         }
     }
-    let mut needed = BTreeSet::new();
-    for (name, versions) in versions.iter().filter(|(_, versions)| versions.len() > 1) {
-        let skipped = |version: &&&str| {
-            config.skip.iter().any(|skip| skip.spec == format!("{name}@{version}"))
-        };
-        needed.extend(versions.iter().filter(skipped).map(|version| format!("{name}@{version}")));
+    let several = || versions.iter().filter(|(_, versions)| versions.len() > 1);
+    for (name, versions) in several() {
+        let skipped = |version: &&&str| config.skip.iter().any(|it| it.is_about(name, version));
         let left: Vec<&str> = versions.iter().filter(|v| !skipped(v)).copied().collect();
         if left.len() > 1 {
             let text = format!("{name} is there {} times: {}", left.len(), left.join(", "));
             report.add(config.multiple_versions, "bans", text);
         }
     }
-    for skip in config.skip.iter().filter(|skip| !needed.contains(&skip.spec)) {
-        let text = format!("{} is skipped ({}), and needs no skip", skip.spec, skip.reason);
-        report.warn("bans", text);
+    for skip in &config.skip {
+        let mut all =
+            several().flat_map(|(name, versions)| versions.iter().map(move |v| (name, v)));
+        if !all.any(|(name, version)| skip.is_about(name, version)) {
+            let text = format!("{} is skipped ({}), and needs no skip", skip.spec, skip.reason);
+            report.warn("bans", text);
+        }
     }
 
     let members = graph.packages.values().filter(|package| graph.members.contains(&package.id));
@@ -238,6 +239,7 @@ mod tests {
             &[],
         );
         expect(&check_bans(ours(), twice(), skip("a@1.0.0")), &[], &[]);
+        expect(&check_bans(ours(), twice(), skip("a:1.0")), &[], &[]);
         expect(
             &check_bans(ours(), vec![], skip("a@1.0.0")),
             &[],

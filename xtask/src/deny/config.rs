@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use super::version;
+
 /// The whole file; the format is that of cargo-deny.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -95,10 +97,22 @@ pub(crate) struct Banned {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Skipped {
-    /// `name@version`.
+    /// `name@version`, or `name:requirement`.
     #[serde(rename = "crate")]
     pub(crate) spec: String,
     pub(crate) reason: String,
+}
+
+impl Skipped {
+    /// Whether this is about that version of that crate.
+    pub(crate) fn is_about(&self, name: &str, version: &str) -> bool {
+        if let Some((ours, exact)) = self.spec.split_once('@') {
+            return ours == name && exact == version;
+        }
+        // A requirement that can't be read skips nothing, and is then reported as not needed.
+        let parts = self.spec.split_once(':').filter(|(ours, _)| *ours == name);
+        parts.is_some_and(|(_, wanted)| version::matches(version, wanted).unwrap_or(false))
+    }
 }
 
 /// Where crates may come from.

@@ -146,7 +146,11 @@ fn without_visibility(item: &str) -> &str {
 
 /// A public module says what it is, in its file or where it is declared.
 fn module_docs(file: &File, text: &str, files: &[File], findings: &mut Findings) {
-    if text.trim_start().starts_with("//!") || file.path.ends_with("src/main.rs") {
+    // A line that says which command wrote the file may come first.
+    let mut lines = text.lines().map(str::trim_start);
+    let first = lines.find(|line| !line.is_empty() && !(line.starts_with("// ")));
+    let is_documented = first.is_some_and(|line| line.starts_with("//!"));
+    if is_documented || file.path.ends_with("src/main.rs") {
         return;
     }
     let Some((folder, name)) = file.path.rsplit_once('/') else { return };
@@ -298,6 +302,7 @@ mod tests {
         check(&[lib("/// Docs.\n#[cfg(unix)]\npub mod a;"), module("use b;\n")]).expect(&[]);
         check(&[lib("mod a;"), module("use b;\n")]).expect(&[]);
         check(&[lib("pub mod a;"), module("//! Docs.\n")]).expect(&[]);
+        check(&[lib("pub mod a;"), module("// Generated.\n//! Docs.\n")]).expect(&[]);
         let folder = file("crates/mcp-types/src/a/mod.rs", "mod b;\n");
         check(&[lib("pub mod a;"), folder]).expect(&[("docs", "crates/mcp-types/src/a/mod.rs")]);
         check_file("crates/mcp-types/src/lib.rs", "mod a;\n")
