@@ -54,7 +54,7 @@ pub fn to_error(meaning: &Meaning, revision: Revision) -> ErrorObject {
             let code =
                 if stateless { code::MISSING_CLIENT_CAPABILITY } else { code::INVALID_REQUEST };
             ErrorObject::new(code, "the client lacks a capability that this takes")
-                .with_data_from(&MissingCapabilityData::new(required.clone()))
+                .with_data_from(&MissingCapabilityData::new(ClientCapabilities::clone(required)))
         }
         Meaning::VersionUnsupported { requested, supported } => {
             let code =

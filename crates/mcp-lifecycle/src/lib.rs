@@ -88,6 +88,9 @@ pub use error::{Culprit, from_error, to_error};
 
 pub mod v1;
 
+mod unchecked;
+pub use unchecked::Unchecked;
+
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 

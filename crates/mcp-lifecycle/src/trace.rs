@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 /// What a peer says about the trace that a message belongs to, unread: for whatever does the
 /// tracing. It may be anything that a peer likes to send.
 ///
-/// Specification: [`_meta`](https://modelcontextprotocol.io/specification/2025-11-25/basic#meta).
+/// Specification: [`_meta`](https://modelcontextprotocol.io/specification/2025-11-25/basic#_meta).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceContext {

@@ -1,5 +1,15 @@
 //! Meanings and codes, in both directions.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::disallowed_types,
+    reason = "a test may fail, and its tools may share"
+)]
+
 use std::fmt::Write as _;
 
 use expect_test::expect;
@@ -17,7 +27,7 @@ fn meanings() -> Vec<Meaning> {
         Meaning::Internal,
         Meaning::ResourceMissing { uri: "file:///a".into() },
         Meaning::CapabilityMissing(
-            ClientCapabilities::new().with_sampling(SamplingCapability::new()).into(),
+            ClientCapabilities::new().with_sampling(SamplingCapability::new()),
         ),
         Meaning::VersionUnsupported {
             requested: "1999-01-01".to_owned(),

@@ -1,5 +1,15 @@
 //! What is logged.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::disallowed_types,
+    reason = "a test may fail, and its tools may share"
+)]
+
 mod common;
 
 use std::fmt;

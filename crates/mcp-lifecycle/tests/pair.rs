@@ -1,6 +1,16 @@
 //! The client's machine against the server's, by hand, over a medium that loses, doubles and
 //! reorders messages, from a seed.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::disallowed_types,
+    reason = "a test may fail, and its tools may share"
+)]
+
 mod common;
 
 use std::collections::BTreeSet;

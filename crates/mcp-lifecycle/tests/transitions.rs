@@ -1,5 +1,15 @@
 //! Every state of both machines, with every input.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::disallowed_types,
+    reason = "a test may fail, and its tools may share"
+)]
+
 mod common;
 
 use std::fmt::Write as _;

@@ -1,15 +1,18 @@
-//! Tools for tests: a clock moved by hand, ids from a seed, and the contract suites of the
+//! Tools for tests: a clock moved by hand, ids from a seed, a server that does the least, and the
+//! contract suites of the
 //! boundaries in [`v1`](crate::v1).
 //!
 //! The suites are functions that panic when a contract is broken, so that they run inside of
 //! any test.
 
+mod bare;
 mod clock;
 mod ids;
 mod suite;
 
 pub use self::{
+    bare::BareServer,
     clock::ManualClock,
     ids::SeededIds,
-    suite::{clock_suite, id_source_suite, schema_validator_suite},
+    suite::{clock_suite, id_source_suite, schema_validator_suite, service_suite},
 };

@@ -5,7 +5,16 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use crate::v1::{Clock, IdSource, SchemaValidator, Violation};
+use mcp_jsonrpc::peer::{Arrival, NotificationVerdict, Protocol, RequestVerdict};
+use mcp_jsonrpc::service::v1::{Call, Inbound, Replies, Reply};
+use mcp_jsonrpc::{Extensions, Head, Notification, RawJson, Request};
+use mcp_types::{
+    ClientCapabilities, Implementation, InitializeRequestParams, InitializeResult, Project as _,
+    Revision,
+};
+
+use crate::v1::{Clock, IdSource, McpService, SchemaValidator, Violation};
+use crate::{Phase, ServerSession};
 
 /// Proves as much of the contract of [`Clock`] as shows without waiting.
 ///
@@ -91,4 +100,69 @@ pub fn schema_validator_suite(validator: &dyn SchemaValidator) {
     ] {
         assert!(validator.compile(bad).is_err(), "{bad}");
     }
+}
+
+/// Proves what [`McpService`] promises beyond a service: in each revision that it speaks it
+/// answers `initialize` by what was negotiated and by the capabilities of its profile, and
+/// `ping` in every phase.
+///
+/// # Panics
+///
+/// When the contract is broken.
+///
+/// # Cancel safety
+///
+/// Dropping the future ends the proof.
+pub async fn service_suite<S: McpService>(service: &S) {
+    let profile = service.profile();
+    for revision in
+        profile.revisions.iter().filter(|revision| Revision::STATEFUL.contains(revision))
+    {
+        let mut session = ServerSession::new(service.profile(), None, None, Extensions::new());
+        assert_eq!(answer(service, &mut session, "ping", None).await, "{}", "before the handshake");
+        let hello = InitializeRequestParams::new(
+            revision.as_str(),
+            ClientCapabilities::new(),
+            Implementation::new("suite", "1"),
+        );
+        let hello = RawJson::from_serialize(&hello).ok();
+        let result = answer(service, &mut session, "initialize", hello).await;
+        assert_eq!(answer(service, &mut session, "ping", None).await, "{}", "in the handshake");
+        let result: InitializeResult = match serde_json::from_str(&result) {
+            Ok(result) => result,
+            Err(error) => panic!("{result}: {error}"),
+        };
+        assert_eq!(result.protocol_version, revision.as_str(), "what was negotiated");
+        let mut declared = profile.capabilities.clone();
+        declared.project(revision);
+        assert_eq!(result.capabilities, declared, "what the profile says");
+        assert!(!result.server_info.name.is_empty(), "a server has a name");
+
+        let initialized = Notification::new("notifications/initialized", None);
+        let verdict = session.notification(&initialized, Arrival::default());
+        let NotificationVerdict::Serve(known) = verdict else { panic!("{verdict:?}") };
+        let inbound = Inbound::new(Call::Notification(initialized)).with_extensions(known);
+        let reply = service.call(inbound, Replies::nowhere()).await;
+        assert!(matches!(reply, Reply::Silent), "a notification has no answer");
+        assert_eq!(session.phase(), Phase::Initialized);
+        assert_eq!(answer(service, &mut session, "ping", None).await, "{}", "after the handshake");
+    }
+}
+
+async fn answer<S: McpService>(
+    service: &S,
+    session: &mut ServerSession,
+    method: &str,
+    params: Option<RawJson>,
+) -> String {
+    let request = Request::new(1, method, params);
+    let verdict = session.request(&request, Arrival::default());
+    let RequestVerdict::Serve(known) = verdict else { panic!("{method}: {verdict:?}") };
+    let name = request.method.clone();
+    let inbound = Inbound::new(Call::Request(request)).with_extensions(known);
+    let reply = service.call(inbound, Replies::nowhere()).await;
+    session.answered(&1.into(), &name, &reply);
+    let Reply::Response(response) = reply else { panic!("{method} wants an answer") };
+    assert!(matches!(response.head(), Head::Result { .. }), "{method}: {:?}", response.frame());
+    String::from_utf8_lossy(&response.body()).into_owned()
 }

@@ -16,8 +16,10 @@ use crate::Profile;
 ///   stays true for that peer.
 /// - `initialize` is called like any other request, once the revision was negotiated: the
 ///   answer is built from the [`PeerFacts`](crate::PeerFacts) in its extensions, and declares
-///   exactly the capabilities of the profile. `ping` is called in every phase, before the
-///   handshake without any facts.
+///   exactly the capabilities of the profile, projected onto that revision. `ping` is called in
+///   every phase, before the handshake without any facts.
+///
+/// The contract is proved by `testing::service_suite`.
 pub trait McpService: Service {
     /// What is offered.
     fn profile(&self) -> Arc<Profile>;

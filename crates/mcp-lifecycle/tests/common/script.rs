@@ -191,10 +191,7 @@ impl Wake for Woken {
 }
 
 /// Polls until the future is ready, or waits for something from outside.
-pub(crate) fn until_idle<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output>
-where
-    F: ?Sized,
-{
+pub(crate) fn until_idle<F: Future + ?Sized>(mut future: Pin<&mut F>) -> Option<F::Output> {
     let woken = Arc::new(Woken(AtomicBool::new(true)));
     let waker = Waker::from(Arc::clone(&woken));
     while woken.0.swap(false, Ordering::AcqRel) {
