@@ -35,6 +35,7 @@ pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 /// What an error means, before a code is chosen for the peer's revision.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "one at a time, on the way to an error")]
 pub enum Meaning {
     /// The text was no JSON.
     ParseError,

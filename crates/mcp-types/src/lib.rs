@@ -51,11 +51,14 @@ pub mod next {
 
 mod borrowed;
 mod capability;
+mod check;
 mod content;
+mod defaults;
 mod form;
 pub use crate::{
     borrowed::CallToolParamsRef,
-    content::{ResourceContents, SamplingContent, UnknownContent},
+    check::{Check, Invalid},
+    content::{Audience, ResourceContents, SamplingContent, UnknownContent},
     form::{ElicitValue, InvalidNumber, Number, PrimitiveSchemaDefinition},
 };
 

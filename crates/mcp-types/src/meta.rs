@@ -38,6 +38,10 @@ impl Meta {
     /// The key that says which task a message belongs to.
     pub const RELATED_TASK: &'static str = "io.modelcontextprotocol/related-task";
 
+    /// The key of a text that a model can be given while a task runs.
+    pub const MODEL_IMMEDIATE_RESPONSE: &'static str =
+        "io.modelcontextprotocol/model-immediate-response";
+
     /// One without members.
     #[must_use]
     pub const fn new() -> Self {
@@ -95,6 +99,12 @@ impl Meta {
     #[must_use]
     pub fn related_task(&self) -> Option<RelatedTaskMetadata> {
         self.get(Self::RELATED_TASK)?.ok()
+    }
+
+    /// A text that a model can be given while a task runs. What is no text counts as none.
+    #[must_use]
+    pub fn model_immediate_response(&self) -> Option<String> {
+        self.get(Self::MODEL_IMMEDIATE_RESPONSE)?.ok()
     }
 
     /// What is under `key`, read as a `T`; none if there is nothing.
@@ -346,7 +356,7 @@ fn is_name(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    // Shows: FC-018
+    // Shows: FC-018, META-008, META-009
     #[test]
     fn the_second_label_reserves_a_key_from_2025_11_25_on() {
         let reserved = |key: &str| {
@@ -363,13 +373,17 @@ mod tests {
         assert_eq!(reserved("mcp.dev/x"), [false, false, true, false, false]);
     }
 
-    // Shows: FC-018
+    // Shows: FC-018, META-001, META-004, META-005, META-006, META-010, META-011
     #[test]
     fn a_key_that_breaks_the_grammar_is_not_made_but_read() {
         for (key, error) in [
             ("-bad/x", InvalidMetaKey::Prefix),
             ("a..b/x", InvalidMetaKey::Prefix),
             ("1a/x", InvalidMetaKey::Prefix),
+            ("a-/x", InvalidMetaKey::Prefix),
+            ("a_b/x", InvalidMetaKey::Prefix),
+            ("a/x y", InvalidMetaKey::Name),
+            ("a/x_", InvalidMetaKey::Name),
             ("/x", InvalidMetaKey::Prefix),
             ("com.example/_x", InvalidMetaKey::Name),
             ("x-", InvalidMetaKey::Name),
@@ -381,11 +395,41 @@ mod tests {
             let meta: Meta = serde_json::from_str(&json).unwrap();
             assert_eq!(serde_json::to_string(&meta).unwrap(), json);
         }
-        for key in ["x", "a_b.c-d", "com.example/x", "com.exa-mple1/", "A/b"] {
+        for key in
+            ["x", "a_b.c-d", "a/x-y_z.1", "a1/x", "a-b/x", "com.example/x", "com.exa-mple1/", "A/b"]
+        {
             assert!(MetaKey::try_new(key).is_ok(), "{key}");
         }
     }
 
+    // Shows: META-002, META-003
+    #[test]
+    fn reserved_keys_have_accessors_and_odd_values_break_nothing() {
+        let json = concat!(
+            r#"{"progressToken":[],"io.modelcontextprotocol/related-task":7,"#,
+            r#""io.modelcontextprotocol/model-immediate-response":{}}"#,
+        );
+        let meta: Meta = serde_json::from_str(json).unwrap();
+        assert_eq!(meta.progress_token(), None);
+        assert_eq!(meta.related_task(), None);
+        assert_eq!(meta.model_immediate_response(), None);
+        assert_eq!(serde_json::to_string(&meta).unwrap(), json);
+
+        let task = RelatedTaskMetadata::new("t1");
+        let mut meta = Meta::new().with_progress_token("p").with_related_task(&task);
+        meta.insert(Meta::MODEL_IMMEDIATE_RESPONSE, "soon").unwrap();
+        assert_eq!(meta.related_task(), Some(task));
+        assert_eq!(meta.model_immediate_response().as_deref(), Some("soon"));
+        assert_eq!(
+            serde_json::to_string(&meta).unwrap(),
+            concat!(
+                r#"{"progressToken":"p","io.modelcontextprotocol/related-task":{"taskId":"t1"},"#,
+                r#""io.modelcontextprotocol/model-immediate-response":"soon"}"#,
+            )
+        );
+    }
+
+    // Shows: PROGRESS-001, PROGRESS-019
     #[test]
     fn a_token_keeps_its_kind_and_what_is_none_is_ignored() {
         let meta = |json: &str| serde_json::from_str::<Meta>(json).unwrap().progress_token();

@@ -3,7 +3,7 @@
 pub(crate) use mcp_jsonrpc::RequestId;
 
 pub(crate) use crate::{
-    content::{ResourceContents, SamplingContent, UnknownContent},
+    content::{Audience, ResourceContents, SamplingContent, UnknownContent},
     form::{ElicitValue, Number, PrimitiveSchemaDefinition},
     generated::{
         base::*, completion::*, elicitation::*, lifecycle::*, logging::*, prompts::*, resources::*,

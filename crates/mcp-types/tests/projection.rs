@@ -128,3 +128,30 @@ fn members_of_later_revisions_are_gone() {
         }
     }
 }
+
+/// What 2026-07-28 moved out of its core is not sent to it.
+#[test]
+fn members_that_left_the_core_are_gone() {
+    let newest = Edition::load(Revision::LATEST_STATEFUL);
+    let coming = Edition::load(Revision::V2026_07_28);
+    for definition in newest.definitions() {
+        if coming.definition(definition.subject.name).is_none() {
+            continue;
+        }
+        let mut values = Values::new(&newest.model, &definition.name);
+        for _ in 0..VALUES {
+            let made = values.value(&definition.ty);
+            let text = values.text(&made);
+            let mut value = (definition.subject.read)(&text).unwrap();
+            value.project(Revision::V2026_07_28);
+            let written = value.write();
+            for name in ["execution", "tasks", "task", "elicitationId"] {
+                let gone = !written.contains(&format!("\"{name}\":"));
+                assert!(gone, "{}: {name}\n{written}", definition.name);
+            }
+            let mut twice = value.copy();
+            twice.project(Revision::V2026_07_28);
+            assert!(twice.same(value.as_ref()), "{}", definition.name);
+        }
+    }
+}

@@ -26,6 +26,7 @@ pub(crate) struct Choices {
     pub(crate) variant: BTreeMap<String, String>,
     pub(crate) open: BTreeMap<String, String>,
     pub(crate) texts: BTreeMap<String, Vec<String>>,
+    pub(crate) ordered: BTreeMap<String, Vec<String>>,
     pub(crate) project: BTreeMap<String, String>,
     pub(crate) repeats: BTreeMap<String, String>,
 }

@@ -226,7 +226,12 @@ impl Emitter<'_, '_> {
             if let Some(until) = span.until {
                 conditions.push(format!("to > {}", self.types.revision(until)));
             }
-            let condition = conditions.join(" || ");
+            let condition = match span.until {
+                Some(until) if until == span.since => {
+                    format!("to != {}", self.types.revision(until))
+                }
+                _ => conditions.join(" || "),
+            };
             match bounds.iter_mut().find(|(known, _)| *known == condition) {
                 Some((_, fields)) => fields.push(&field.rust),
                 None => bounds.push((condition, vec![&field.rust])),
@@ -360,9 +365,10 @@ impl Emitter<'_, '_> {
 
     fn texts(&mut self, name: &str, ty: &Type, body: &Enum) -> fmt::Result {
         let about = self.about(name, ty);
-        let (derive, open) = match body.open {
-            true => ("Clone, Debug, PartialEq, Eq, Hash", " or Other"),
-            false => ("Clone, Copy, Debug, PartialEq, Eq, Hash", ""),
+        let (derive, open) = match (body.open, body.ordered) {
+            (true, _) => ("Clone, Debug, PartialEq, Eq, Hash", " or Other"),
+            (false, false) => ("Clone, Copy, Debug, PartialEq, Eq, Hash", ""),
+            (false, true) => ("Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash", ""),
         };
         write!(self.out, "\n{about}#[derive({derive})]\n#[non_exhaustive]\npub enum {name} {{\n")?;
         let mut arms = String::new();

@@ -216,7 +216,8 @@ impl Merger<'_> {
             there.iter().filter(|(i, _)| (*i == last) == coming).copied().collect();
         if let Some(values) = self.choices.texts.get(name) {
             let values = values.iter().map(|value| (value.clone(), span)).collect();
-            let values = Enum { values, open: self.choices.open.contains_key(name) };
+            let open = self.choices.open.contains_key(name);
+            let values = Enum { values, open, ordered: false };
             return Ok(Type { span, body: Body::Enum(values), official: None });
         }
         let (_, newest) = *shaping.last().context("no revision has it")?;
@@ -378,17 +379,25 @@ impl Merger<'_> {
     fn texts(&self, name: &str, span: Span, shaping: &[(usize, &Ty)]) -> Enum {
         let mut values = BTreeMap::<&String, usize>::new();
         for (revision, ty) in shaping {
-            if let Ty::Enum(texts) = ty {
-                for text in texts {
-                    values.entry(text).or_insert(*revision);
-                }
+            let texts = match ty {
+                Ty::Enum(texts) => texts.as_slice(),
+                Ty::Const(text) => std::slice::from_ref(text),
+                _ => &[],
+            };
+            for text in texts {
+                values.entry(text).or_insert(*revision);
             }
         }
-        let values = values
+        let mut values: Vec<(String, Span)> = values
             .into_iter()
             .map(|(value, since)| (value.clone(), Span { since, until: span.until }))
             .collect();
-        Enum { values, open: self.choices.open.contains_key(name) }
+        let order = self.choices.ordered.get(name);
+        if let Some(order) = order {
+            values.sort_by_key(|(value, _)| order.iter().position(|known| known == value));
+        }
+        let open = self.choices.open.contains_key(name);
+        Enum { values, open, ordered: order.is_some() }
     }
 
     fn union(&self, span: Span, shaping: &[(usize, &Ty)]) -> anyhow::Result<Union> {

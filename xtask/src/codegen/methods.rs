@@ -92,7 +92,7 @@ pub(crate) fn emit(table: &Table, types: &Types, wording: &mut User<'_>) -> anyh
     write!(out, "}}\n\nimpl Method {{\n/// Every method, in the order of the table.\n")?;
     let all: String =
         table.method.iter().map(|m| format!("Self::{}, ", pascal_case(&m.name))).collect();
-    write!(out, "pub const ALL: [Self; {}] = [{all}];\n", table.method.len())?;
+    writeln!(out, "pub const ALL: [Self; {}] = [{all}];", table.method.len())?;
     write!(
         out,
         "\n/// The method called `name`, if there is one in any revision.\n#[must_use]\n\
@@ -132,7 +132,7 @@ fn row(method: &Method, types: &Types) -> anyhow::Result<String> {
         Some(need) => {
             let first = match &method.needs_since {
                 Some(revision) => types.revision(index(revision)?),
-                None => since.clone(),
+                None => types.revision(method.since.as_deref().map_or(Ok(0), index)?),
             };
             format!(
                 "Some(Needs {{ need: CapabilityNeed::{:?}({:?}), since: {first} }})",

@@ -94,6 +94,7 @@ pub(crate) struct Union {
 pub(crate) struct Enum {
     pub(crate) values: Vec<(String, Span)>,
     pub(crate) open: bool,
+    pub(crate) ordered: bool,
 }
 
 impl Types {

@@ -75,7 +75,11 @@ fn typed(name: &str, rest: &mut Map<String, Value>) -> anyhow::Result<Ty> {
             (None, Some(Value::Array(values))) => {
                 let mut values = strings(&values)?;
                 values.sort();
-                Ty::Enum(values)
+                // One legal value is one legal value, however it is said.
+                match values.as_slice() {
+                    [only] => Ty::Const(only.clone()),
+                    _ => Ty::Enum(values),
+                }
             }
             (None, None) => Ty::String(match rest.remove("format") {
                 Some(Value::String(format)) => Some(format),

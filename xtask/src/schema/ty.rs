@@ -1,12 +1,10 @@
-//! One JSON Schema type as a value, as a line of the model, and as JSON Schema.
+//! One JSON Schema type as a value, and as a line of the model.
 //!
 //! The line form: `string`, `string:uri`, `integer`, `number(0..1)`, `boolean`, `any`,
 //! `string/integer/null`, `'a' | 'b'` (an enum), `=-32042`, `Name`, `[T]`, `[T; ..100]`,
 //! `{name: T, other?: T, ..any}`, `A | B`, `A & B`.
 
 use std::{collections::BTreeMap, fmt};
-
-use serde_json::{Map, Value, json};
 
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,10 +29,10 @@ pub(crate) enum Ty {
     /// A definition.
     Ref(String),
     /// With `maxItems`.
-    Array(Box<Ty>, Option<u64>),
+    Array(Box<Self>, Option<u64>),
     Object(Object),
-    AnyOf(Vec<Ty>),
-    AllOf(Vec<Ty>),
+    AnyOf(Vec<Self>),
+    AllOf(Vec<Self>),
 }
 
 /// Bounds of a number, both included.
@@ -68,36 +66,6 @@ impl Ty {
         if parser.at < line.len() { Err(parser.error("the end")) } else { Ok(ty) }
     }
 
-    /// The JSON Schema form; `defs` is `definitions` or `$defs`.
-    pub(crate) fn to_schema(&self, defs: &str) -> Value {
-        match self {
-            Self::Any => json!({}),
-            Self::Boolean => json!({"type": "boolean"}),
-            Self::String(None) => json!({"type": "string"}),
-            Self::String(Some(format)) => json!({"type": "string", "format": format}),
-            Self::Integer(range) => range.to_schema("integer"),
-            Self::Number(range) => range.to_schema("number"),
-            Self::Const(text) => json!({"type": "string", "const": text}),
-            Self::ConstInt(value) => json!({"type": "integer", "const": value}),
-            Self::Enum(values) => json!({"type": "string", "enum": values}),
-            Self::Scalars(types) => json!({"type": types}),
-            Self::Ref(name) => json!({"$ref": format!("#/{defs}/{name}")}),
-            Self::Array(items, None) => {
-                json!({"type": "array", "items": items.to_schema(defs)})
-            }
-            Self::Array(items, Some(max)) => {
-                json!({"type": "array", "items": items.to_schema(defs), "maxItems": max})
-            }
-            Self::Object(object) => object.to_schema(defs),
-            Self::AnyOf(types) => {
-                json!({"anyOf": types.iter().map(|t| t.to_schema(defs)).collect::<Vec<_>>()})
-            }
-            Self::AllOf(types) => {
-                json!({"allOf": types.iter().map(|t| t.to_schema(defs)).collect::<Vec<_>>()})
-            }
-        }
-    }
-
     /// The same type with alternatives in one order, so that order makes no difference.
     pub(crate) fn sorted(&self) -> Self {
         let sorted = |types: &[Self]| {
@@ -127,48 +95,6 @@ impl Ty {
             }),
             other => other.clone(),
         }
-    }
-}
-
-impl Object {
-    fn to_schema(&self, defs: &str) -> Value {
-        let mut schema = Map::new();
-        schema.insert("type".into(), "object".into());
-        if !self.fields.is_empty() {
-            let properties = self
-                .fields
-                .iter()
-                .map(|(name, field)| (name.clone(), field.ty.to_schema(defs)))
-                .collect::<Map<_, _>>();
-            schema.insert("properties".into(), Value::Object(properties));
-        }
-        let required: Vec<&str> = self
-            .fields
-            .iter()
-            .filter(|(_, field)| field.required)
-            .map(|(name, _)| name.as_str())
-            .collect();
-        if !required.is_empty() {
-            schema.insert("required".into(), json!(required));
-        }
-        if let Some(rest) = &self.rest {
-            schema.insert("additionalProperties".into(), rest.to_schema(defs));
-        }
-        Value::Object(schema)
-    }
-}
-
-impl Range {
-    fn to_schema(self, name: &str) -> Value {
-        let mut schema = Map::new();
-        schema.insert("type".into(), name.into());
-        if let Some(min) = self.min {
-            schema.insert("minimum".into(), min.into());
-        }
-        if let Some(max) = self.max {
-            schema.insert("maximum".into(), max.into());
-        }
-        Value::Object(schema)
     }
 }
 

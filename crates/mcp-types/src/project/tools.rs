@@ -26,10 +26,9 @@ impl Tool {
             self.output_schema = None;
         }
         if to < Revision::V2025_11_25 {
-            for schema in [Some(&mut self.input_schema), self.output_schema.as_mut()] {
-                if let Some(schema) = schema {
-                    schema.as_object_mut().remove("$schema");
-                }
+            let schemas = std::iter::once(&mut self.input_schema).chain(&mut self.output_schema);
+            for schema in schemas {
+                schema.as_object_mut().remove("$schema");
             }
         }
     }

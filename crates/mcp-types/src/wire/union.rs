@@ -1,6 +1,6 @@
 //! Unions told apart by a tag.
 
-use std::{fmt, marker::PhantomData};
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
 
@@ -35,15 +35,15 @@ impl<'de, T: Tagged<'de>> Visitor<'de> for TagVisitor<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
-        let Some(first) = map.next_key::<String>()? else {
-            return T::untagged(JsonObject::new());
-        };
-        if first == T::TAG {
-            let tag = map.next_value_seed(TagText)?;
-            return T::variant(&tag, map);
-        }
         let mut object = JsonObject::new();
-        object.push(first, map.next_value()?);
+        match map.next_key_seed(TagName(T::TAG))? {
+            None => return T::untagged(object),
+            Some(None) => {
+                let tag = map.next_value_seed(TagText)?;
+                return T::variant(&tag, map);
+            }
+            Some(Some(other)) => object.push(other, map.next_value()?),
+        }
         while let Some(name) = map.next_key()? {
             object.push(name, map.next_value()?);
         }
@@ -52,31 +52,58 @@ impl<'de, T: Tagged<'de>> Visitor<'de> for TagVisitor<T> {
             return T::untagged(object);
         };
         let mut deserializer = serde_json::Deserializer::from_str(tag);
-        let tag = TagText.deserialize(&mut deserializer).map_err(de::Error::custom)?;
+        let tag = TagText.deserialize(&mut deserializer).map_err(de::Error::custom)?.into_owned();
         T::from_object(&tag, object).map_err(de::Error::custom)
     }
 }
 
-/// Reads a tag. Owned, since the text may hold escapes; tags are short.
+/// Reads a member's name: none for the tag.
+struct TagName(&'static str);
+
+impl<'de> DeserializeSeed<'de> for TagName {
+    type Value = Option<String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl Visitor<'_> for TagName {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a member's name")
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<Self::Value, E> {
+        Ok((name != self.0).then(|| name.to_owned()))
+    }
+}
+
+/// Reads a tag, copied only if it holds escapes.
 struct TagText;
 
 impl<'de> DeserializeSeed<'de> for TagText {
-    type Value = String;
+    type Value = Cow<'de, str>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
-impl Visitor<'_> for TagText {
-    type Value = String;
+impl<'de> Visitor<'de> for TagText {
+    type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a text that says what the object is")
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<String, E> {
-        Ok(text.to_owned())
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use mcp_types::{DoesNotFit, Project, Revision, *};
+use mcp_types::{DoesNotFit, Project, Revision, next::*, *};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// A type.
@@ -77,14 +77,14 @@ impl<'de, T: serde::Deserialize<'de>> serde::Deserialize<'de> for Plain<T> {
 
 fn read<T>(text: &str) -> Result<Box<dyn Held>, serde_json::Error>
 where
-    T: Held + DeserializeOwned + 'static,
+    T: Held + DeserializeOwned + Send + Sync + 'static,
 {
     serde_json::from_str::<T>(text).map(|value| Box::new(value) as Box<dyn Held>)
 }
 
 fn read_tree<T>(tree: serde_json::Value) -> Result<Box<dyn Held>, serde_json::Error>
 where
-    T: Held + DeserializeOwned + 'static,
+    T: Held + DeserializeOwned + Send + Sync + 'static,
 {
     serde_json::from_value::<T>(tree).map(|value| Box::new(value) as Box<dyn Held>)
 }
@@ -126,6 +126,9 @@ subjects! {
     TaskMetadata Task RelatedTaskMetadata CreateTaskResult GetTaskRequestParams GetTaskResult
     GetTaskPayloadRequestParams GetTaskPayloadResult CancelTaskRequestParams CancelTaskResult
     ListTasksResult TaskStatusNotificationParams
+    DiscoverResult InputRequiredResult InputRequest ElicitInput CreateMessageInput ListRootsInput
+    InputResponseRequestParams SubscriptionsListenRequestParams SubscriptionsListenResult
+    SubscriptionsAcknowledgedNotificationParams SubscriptionFilter
     ;
     Role LoggingLevel TaskStatus Cursor ProgressToken RequestId
 }
