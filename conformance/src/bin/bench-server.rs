@@ -1,10 +1,11 @@
-//! `bench-server stdio`: the server that independent drivers load. Written with the public API
+//! `bench-server stdio | http ADDR`: the server that independent drivers load. Written with the public API
 //! only, with default limits.
 
 use std::process::ExitCode;
 
 use mcp_server::tool::{Args, Json, ToolEntry};
 use mcp_server::{Context, Server};
+use mcp_transport_http::server::{Endpoint, Listener};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -82,7 +83,8 @@ async fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["stdio"] => stdio().await,
-        _ => Err("usage: bench-server stdio".into()),
+        ["http", address] => http(address).await,
+        _ => Err("usage: bench-server stdio | http ADDR".into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -95,5 +97,12 @@ async fn main() -> ExitCode {
 
 async fn stdio() -> Result<(), Box<dyn std::error::Error>> {
     server().serve(mcp_transport_stdio::stdio()).await?;
+    Ok(())
+}
+
+async fn http(address: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let listener = Listener::bind(Endpoint::new(server()), address).await?;
+    eprintln!("listening on http://{}/mcp", listener.local_addr());
+    listener.run(std::future::pending()).await;
     Ok(())
 }

@@ -177,9 +177,10 @@ pub(super) fn add(server: Server) -> Server {
             ToolEntry::new("grow", |cx: Context| async move {
                 let grown = ToolEntry::new("grown", || async { "grown" })
                     .description("Came while the server was running.");
-                // The second call finds it there already.
-                let _ = cx.server().add_tool(grown);
-                "grown"
+                // It comes anew with each call, so that each is heard of.
+                cx.server().remove_tool("grown");
+                cx.server().add_tool(grown)?;
+                Ok::<_, ToolError>("grown")
             })
             .description("Adds a tool."),
         )
