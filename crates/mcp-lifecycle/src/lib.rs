@@ -15,7 +15,7 @@
 //!
 //! | for | there is |
 //! |---|---|
-//! | both eras | [`Profile`], [`PeerFacts`] around a [`Caller`], [`TraceContext`], the gate ([`admit_request`], [`admit_notification`], [`Outbound`]), [`to_error`] and [`from_error`] |
+//! | both eras | [`Profile`], [`PeerFacts`] around a [`Caller`], [`TraceContext`], the gate ([`admit_request`], [`admit_notification`], [`Outbound`]), [`admit()`], [`to_error`] and [`from_error`] |
 //! | the stateful one | [`ServerSession`] and [`ClientSession`], which implement [`Protocol`](mcp_jsonrpc::peer::Protocol), [`Session`], [`ClientHandle`], [`negotiate()`](negotiate::negotiate) |
 //! | requests of our own | [`Timeouts`] and [`Deadline`], [`ProgressTable`], [`Ids`], [`KeepAlive`], [`TaskAugmented`] |
 //! | requests of others | [`ProgressReporter`] |
@@ -64,6 +64,9 @@ mod gate;
 pub use gate::{
     Declared, ElicitationModes, GateError, Outbound, Refusal, admit_notification, admit_request,
 };
+
+mod admit;
+pub use admit::{Admission, OnLost, admit};
 
 mod server;
 pub use server::{Phase, ServerSession};

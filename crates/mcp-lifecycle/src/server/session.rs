@@ -11,7 +11,8 @@ use mcp_types::{InitializeRequestParams, LoggingLevel, Method, Revision};
 use crate::augmented::{Augmented, asks_for_task};
 use crate::gate::{Declared, Refusal, admit_notification, admit_request};
 use crate::{
-    Caller, PeerFacts, Profile, Session, TraceContext, UnknownMethods, cancel, error, negotiate,
+    Admission, Caller, PeerFacts, Profile, Session, TraceContext, UnknownMethods, admit, cancel,
+    error, negotiate,
 };
 
 /// The server's side of a conversation with one client of the stateful era.
@@ -39,6 +40,9 @@ use crate::{
 /// Cancellations are heard in every phase, but for `initialize` and for requests that run as
 /// tasks. `initialized` before its time does no harm: while `initialize` is being answered it
 /// counts from the answer on, and before that it is ignored, as is a second one.
+///
+/// A server that speaks a revision without a handshake, too, serves its requests in every phase
+/// but the last, by what each says about itself; see [`admit()`](crate::admit()).
 ///
 /// Specification: [lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle).
 #[derive(Debug)]
@@ -391,6 +395,21 @@ impl Talk {
 
 impl Protocol for ServerSession {
     fn request(&mut self, request: &Request, arrival: Arrival) -> RequestVerdict {
+        if self.phase() != Phase::Closed {
+            match admit(&self.profile, request) {
+                Admission::Stateful => {}
+                Admission::Alone(_) if arrival.in_batch => {
+                    let message = "this revision has no batches";
+                    return self.refuse(&Meaning::InvalidRequest, message);
+                }
+                Admission::Alone(facts) => {
+                    let mut known = Extensions::on(Arc::clone(&self.base));
+                    known.insert(*facts);
+                    return RequestVerdict::Serve(known);
+                }
+                Admission::Refuse(error) => return RequestVerdict::Refuse(error),
+            }
+        }
         match Method::from_name(request.method.as_str()) {
             Some(Method::Ping) => self.ping(request.params.as_ref()),
             Some(Method::Initialize) => self.initialize(request, arrival),
