@@ -127,7 +127,8 @@ fn every_claim_at_every_server() {
             tools/list       stateful  -32602    -32602
             prompts/list     stateful  -32602    -32602
             x/y              stateful  -32602    -32602
-    "#]].assert_eq(&table);
+    "#]]
+    .assert_eq(&table);
 }
 
 #[test]
