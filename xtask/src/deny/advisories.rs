@@ -160,6 +160,13 @@ mod tests {
     }
 
     #[test]
+    fn a_notice_is_mentioned() {
+        let page = PAGE.replace("date = \"2020-01-01\"", "informational = \"notice\"");
+        let said = (Level::Warn, "a 1.1.0: RUSTSEC-2020-0001, notice".to_owned());
+        assert_eq!(check_page(&page, "1.1.0", &Advisories::default()), [said]);
+    }
+
+    #[test]
     fn the_database_is_found_and_read() {
         let folder = std::env::temp_dir().join(format!("xtask-advisories-{}", std::process::id()));
         let entry = folder.join("advisory-dbs/some-hash/crates/a");

@@ -6,14 +6,17 @@ use super::{
     Findings,
     table::{BUDGETS, Budget, NEVER},
 };
-use crate::{shell, workspace::Metadata};
+use crate::{
+    shell,
+    workspace::{Metadata, Package},
+};
 
 /// What the budgets are counted for; other targets add crates of their own.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Counts each way to use us, and returns a line for each.
 pub(super) fn check(metadata: &Metadata, findings: &mut Findings) -> anyhow::Result<Vec<String>> {
-    let members: Vec<_> = metadata.members().collect();
+    let members: Vec<&Package> = metadata.members().collect();
     let find = |name: &str| members.iter().find(|package| package.name == name);
     let mut lines = Vec::new();
     for budget in BUDGETS {
@@ -21,13 +24,7 @@ pub(super) fn check(metadata: &Metadata, findings: &mut Findings) -> anyhow::Res
             lines.push(format!("{}: there is no {missing} yet", budget.name));
             continue;
         }
-        let unknown = budget.features.iter().find(|feature| {
-            !feature.split_once('/').is_some_and(|(name, feature)| {
-                find(name).is_some_and(|package| package.features.contains_key(feature))
-            })
-        });
-        if let Some(unknown) = unknown {
-            findings.add("budget", budget.name, format!("there is no feature {unknown}"));
+        if !features_exist(budget, &members, findings) {
             continue;
         }
         let tree = shell::read(&mut tree(budget))?;
@@ -36,6 +33,19 @@ pub(super) fn check(metadata: &Metadata, findings: &mut Findings) -> anyhow::Res
         lines.push(format!("{}: {count} of {} crates", budget.name, budget.most));
     }
     Ok(lines)
+}
+
+/// A feature that was renamed must not turn its budget off.
+fn features_exist(budget: &Budget, members: &[&Package], findings: &mut Findings) -> bool {
+    let exists = |feature: &str| {
+        let (name, feature) = feature.split_once('/').unwrap_or_default();
+        members.iter().any(|p| p.name == name && p.features.contains_key(feature))
+    };
+    let missing = budget.features.iter().find(|feature| !exists(feature));
+    if let Some(missing) = missing {
+        findings.add("budget", budget.name, format!("there is no feature {missing}"));
+    }
+    missing.is_none()
 }
 
 /// The command that lists what is compiled.
@@ -114,6 +124,32 @@ mod tests {
     #[test]
     fn a_crate_that_must_never_be_there_is_found() {
         check_tree(9, false, "openssl-sys v0.9.1").1.expect(&[("budget", "sample")]);
+    }
+
+    #[test]
+    fn a_feature_that_is_gone_is_found() {
+        let package = Package {
+            name: "mcp-server".into(),
+            features: [("tokio".into(), vec![])].into(),
+            ..Package::default()
+        };
+        let check = |features| {
+            let budget = Budget {
+                name: "sample",
+                crates: &["mcp-server"],
+                defaults: false,
+                features,
+                count_ours: true,
+                most: 1,
+            };
+            let mut findings = Findings::default();
+            let exist = features_exist(&budget, &[&package], &mut findings);
+            (exist, findings)
+        };
+        assert!(check(&["mcp-server/tokio"]).0);
+        let (exist, findings) = check(&["mcp-server/tokio", "mcp-server/runtime"]);
+        assert!(!exist);
+        findings.expect(&[("budget", "sample")]);
     }
 
     #[test]

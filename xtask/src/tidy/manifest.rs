@@ -30,11 +30,7 @@ pub(super) fn check(
             continue;
         }
         published(package, &manifest, findings);
-        for name in SHIPPED {
-            if !package.folder().join(name).is_file() {
-                findings.add("manifest", &package.name, format!("has no {name}"));
-            }
-        }
+        shipped_files(package, findings);
         let library = package.library().map(|target| target.src_path.as_path());
         let library = library.map(|path| text_of(path, &metadata.workspace_root, files));
         let readme = text_of(&package.folder().join("README.md"), &metadata.workspace_root, files);
@@ -42,6 +38,15 @@ pub(super) fn check(
         readme_is_tested(package, readme, library, findings);
     }
     Ok(())
+}
+
+/// What every archive has is there; a link to a file elsewhere counts, cargo follows it.
+fn shipped_files(package: &Package, findings: &mut Findings) {
+    for name in SHIPPED {
+        if !package.folder().join(name).is_file() {
+            findings.add("manifest", &package.name, format!("has no {name}"));
+        }
+    }
 }
 
 /// The text of a file by its full path.
@@ -226,6 +231,20 @@ mod tests {
         let mut manifest = manifest();
         manifest["package"]["include"] = vec!["src/**", "README.md", "CHANGELOG.md"].into();
         check(&package(), &manifest).expect(&[("manifest", "sample")]);
+    }
+
+    #[test]
+    fn each_missing_file_is_found() {
+        let folder = std::env::temp_dir().join(format!("xtask-shipped-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        for name in ["README.md", "CHANGELOG.md", "LICENSE-MIT"] {
+            fs::write(folder.join(name), "text").unwrap();
+        }
+        let package = Package { manifest_path: folder.join("Cargo.toml"), ..package() };
+        let mut findings = Findings::default();
+        shipped_files(&package, &mut findings);
+        fs::remove_dir_all(&folder).unwrap();
+        findings.expect(&[("manifest", "sample")]);
     }
 
     fn check_features(names: &[&str], docs: &str) -> Findings {
