@@ -238,3 +238,54 @@ impl fmt::Debug for ThreadWriter {
         f.debug_struct("ThreadWriter").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn bytes_go_through_both_threads_unchanged() {
+        let sent: Vec<u8> = (0..1_000_000_u32).map(|n| (n % 251) as u8).collect();
+        let (reader, writer) = io::pipe().unwrap();
+        let mut writer = ThreadWriter::spawn(writer).unwrap();
+        let mut reader = ThreadReader::spawn(reader).unwrap();
+        let expected = sent.clone();
+        let writing = tokio::spawn(async move {
+            writer.write_all(&sent).await.unwrap();
+            writer.flush().await.unwrap();
+        });
+        let mut received = Vec::new();
+        reader.read_to_end(&mut received).await.unwrap();
+        assert!(received == expected, "{} bytes", received.len());
+        writing.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_writer_that_breaks_says_so_from_then_on() {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let mut writer = ThreadWriter::spawn(writer).unwrap();
+        writer.write_all(b"x").await.unwrap();
+        for _ in 0..2 {
+            let error = writer.flush().await.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+            assert!(writer.write_all(b"x").await.is_err());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_breaks_says_how() {
+        struct Breaks;
+        impl Read for Breaks {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::PermissionDenied.into())
+            }
+        }
+        let mut reader = ThreadReader::spawn(Breaks).unwrap();
+        let error = reader.read_u8().await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(reader.read(&mut [0]).await.unwrap(), 0, "and then it is at its end");
+    }
+}

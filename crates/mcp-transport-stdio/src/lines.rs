@@ -31,6 +31,8 @@ pub struct Lines {
     /// Invariant: `scanned <= buffer.len()`.
     scanned: usize,
     limit: usize,
+    /// How long the last line was.
+    last: usize,
     /// The line that is being thrown away.
     skipping: Option<LongLine>,
 }
@@ -70,7 +72,7 @@ impl Lines {
     /// Nothing has been read yet; a line may have `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self { buffer: BytesMut::new(), scanned: 0, limit, skipping: None }
+        Self { buffer: BytesMut::new(), scanned: 0, limit, last: 0, skipping: None }
     }
 
     /// Takes the next bytes of the stream. Take out all lines before feeding more, since those
@@ -89,7 +91,8 @@ impl Lines {
             };
             let line = self.buffer.split_to(self.scanned + at + 1);
             self.scanned = 0;
-            self.detach(line.len());
+            self.last = line.len();
+            self.detach();
             if let Some(line) = self.finish(line) {
                 return Some(line);
             }
@@ -113,6 +116,11 @@ impl Lines {
     /// appended to.
     pub(crate) fn room(&mut self) -> &mut BytesMut {
         let len = self.buffer.len();
+        if len == 0 && self.last > CHUNK {
+            // Large lines come in rows. While there is nothing to be moved, and if the last
+            // one is used up, its memory serves for the next one at no cost.
+            let _ = self.buffer.try_reclaim(self.last);
+        }
         if self.buffer.capacity() - len < ROOM {
             // Doubling makes a long line cost linear time; the limit bounds what it takes.
             let missing = self.limit.saturating_sub(len).saturating_add(ROOM);
@@ -163,9 +171,9 @@ impl Lines {
         Some(Line::Whole(line.freeze()))
     }
 
-    /// Leaves a large allocation to the line of `taken` bytes that it was made for.
-    fn detach(&mut self, taken: usize) {
-        let large = taken.max(self.buffer.capacity()) > KEEP;
+    /// Leaves a large allocation to the line that it was made for.
+    fn detach(&mut self) {
+        let large = self.last.max(self.buffer.capacity()) > KEEP;
         // Of what is longer than a chunk, a later line will do it: copying it now, and again
         // then, would not be linear.
         if large && self.buffer.len() <= CHUNK {

@@ -2,6 +2,7 @@
 #![cfg(test)]
 #![cfg(unix)]
 
+use std::fmt::Debug;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex};
@@ -360,6 +361,15 @@ async fn a_server_that_does_not_read_is_ended_all_the_same() {
 }
 
 #[tokio::test]
+async fn the_longest_times_are_no_trouble() {
+    let forever = Duration::MAX;
+    let mut link = sh("exec cat").exit_time(forever).terminate_time(forever).spawn().unwrap();
+    within(link.close()).await.unwrap();
+    let link = sh("exit 0").exit_time(forever).terminate_time(forever).spawn().unwrap();
+    within(link.handle().gone()).await;
+}
+
+#[tokio::test]
 async fn a_handle_can_end_what_the_link_is_waiting_for() {
     let mut link = sh("exec cat").exit_time(NEVER).spawn().unwrap();
     let handle = link.handle();
@@ -402,6 +412,16 @@ async fn a_child_works_in_the_directory_it_is_given() {
 
 // Shows: FC-010
 #[tokio::test]
+async fn a_relative_program_in_a_relative_directory_is_found_once() {
+    // From `tests` up to the root.
+    let depth = std::env::current_dir().unwrap().canonicalize().unwrap().components().count();
+    let sh = format!("{}bin/sh", "../".repeat(depth));
+    let command = ChildCommand::new(sh).args(["-c", "exec cat"]).current_dir("tests");
+    within(command.spawn().unwrap().close()).await.unwrap();
+}
+
+// Shows: FC-010
+#[tokio::test]
 async fn a_program_that_is_missing_or_may_not_be_run_is_told_apart() {
     let error = ChildCommand::new("there-is-no-such-program").spawn().unwrap_err();
     assert!(matches!(error, SpawnError::NotFound { .. }), "{error:?}");
@@ -417,6 +437,62 @@ async fn a_program_that_is_missing_or_may_not_be_run_is_told_apart() {
 #[test]
 fn without_a_runtime_nothing_is_started() {
     assert!(matches!(sh("true").spawn().unwrap_err(), SpawnError::NoRuntime));
+}
+
+/// Keeps the messages and the fields of what is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl tracing::Subscriber for Log {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() <= tracing::Level::INFO
+    }
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, event: &tracing::Event<'_>) {
+        struct Text(String);
+        impl tracing::field::Visit for Text {
+            fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn Debug) {
+                self.0 += &format!("{}={value:?} ", field.name());
+            }
+        }
+        let mut text = Text(format!("{} ", event.metadata().target()));
+        event.record(&mut text);
+        self.0.lock().unwrap().push(text.0);
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+// Shows: SEC-088, TRANSPORT-STDIO-008
+#[test]
+fn start_end_and_stderr_are_logged_where_the_caller_logs() {
+    let log = Log::default();
+    // With only one in the process, `tracing` asks the thread that comes to an event first
+    // whether it is wanted, and takes the answer for everybody's.
+    let _another = tracing::Dispatch::new(Log::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tracing::subscriber::with_default(log.clone(), || {
+        runtime.block_on(async {
+            let command =
+                sh("echo hello >&2; exec cat").env("API_KEY", "hush").stderr(Stderr::Trace);
+            let mut link = command.spawn().unwrap();
+            within(link.close()).await.unwrap();
+        });
+    });
+    let log = log.0.lock().unwrap();
+    assert!(log.iter().all(|line| line.contains("pid=")), "{log:?}");
+    for expected in [
+        "message=a server process started ",
+        "mcp_transport_stdio::stderr message=hello ",
+        "message=a server process ended ",
+    ] {
+        assert!(log.iter().any(|line| line.contains(expected)), "{expected}: {log:?}");
+    }
+    assert!(!log.iter().any(|line| line.contains("hush")), "{log:?}");
 }
 
 #[test]

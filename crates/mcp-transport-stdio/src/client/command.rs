@@ -214,7 +214,7 @@ impl ChildCommand {
         let (supervisor, stdout, stdin) =
             Supervisor::start(started, name, self.times, self.stderr_lines, self.stderr.clone())
                 .map_err(failed)?;
-        tracing::debug!(pid = supervisor.id(), program = %program.display(), "started a server process");
+        tracing::info!(pid = supervisor.id(), program = %program.display(), "a server process started");
         let config = self.config.clone().with_noise(OnNoise::Skip);
         let mut pipe = PipeLink::with_config(stdout, stdin, config);
         if let Some(callback) = &self.on_noise {

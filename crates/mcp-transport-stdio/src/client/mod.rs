@@ -22,3 +22,7 @@ mod process;
 #[cfg(unix)]
 #[path = "unix.rs"]
 mod process;
+
+/// What other platforms get, so that it is tested here.
+#[cfg(all(test, unix))]
+mod portable;

@@ -92,3 +92,51 @@ impl Process {
         self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::process::Stdio;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    fn sh(script: &str) -> Started {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        start(command).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_process_is_spoken_to_through_threads() {
+        let mut started = sh("cat; echo bye >&2; exit 3");
+        let sent = "x".repeat(1 << 20);
+        let (mut stdin, mut stdout) = (started.stdin, started.stdout);
+        let (text, expected) = (sent.clone(), sent);
+        let writing = tokio::spawn(async move {
+            stdin.write_all(text.as_bytes()).await.unwrap();
+            stdin.shutdown().await.unwrap();
+        });
+        let mut received = String::new();
+        stdout.read_to_string(&mut received).await.unwrap();
+        assert!(received == expected, "{} bytes", received.len());
+        writing.await.unwrap();
+        assert_eq!(started.process.wait().unwrap().code(), Some(3));
+        let (mut stderr, mut stop) = started.stderr.take().unwrap();
+        stop.child_ended();
+        let mut said = String::new();
+        stderr.read_to_string(&mut said).unwrap();
+        assert_eq!(said, "bye\n");
+    }
+
+    #[test]
+    fn a_process_that_stays_is_killed() {
+        let started = sh("exec sleep 3600");
+        started.process.terminate();
+        started.process.kill();
+        assert!(!started.process.wait().unwrap().success());
+        assert!(started.process.id() > 0 && !started.process.group_lives());
+    }
+}

@@ -247,7 +247,7 @@ impl Supervisor {
         if let Some(stderr) = &mut stderr {
             stderr.child_ended();
         }
-        tracing::debug!(pid = self.id(), program = self.program, ?status, "a server process ended");
+        tracing::info!(pid = self.id(), program = self.program, ?status, "a server process ended");
         let ended = Instant::now();
         self.update(|state| {
             state.ended = true;
@@ -268,7 +268,7 @@ impl Supervisor {
                 killed = true;
                 self.process.kill();
             }
-            let given_up = killed && elapsed >= self.times.terminate + GIVE_UP;
+            let given_up = killed && elapsed >= self.times.terminate.saturating_add(GIVE_UP);
             let state = self.lock();
             let stderr_done = state.stderr_done || elapsed >= LAST_WORDS;
             let settled = elapsed >= GIVE_UP;
@@ -296,11 +296,11 @@ impl Supervisor {
     /// Waits, asks, waits, kills.
     fn escalate(&self) {
         let since = Instant::now();
-        let ended = self.wait_ended(since + self.times.exit.min(GIVE_UP));
+        let ended = self.wait_ended(since, self.times.exit.min(GIVE_UP));
         if !ended {
             self.update(|state| state.overdue = !state.ended);
         }
-        if ended || self.wait_ended(since + self.times.exit) {
+        if ended || self.wait_ended(since, self.times.exit) {
             return;
         }
         tracing::debug!(
@@ -309,7 +309,7 @@ impl Supervisor {
             "a server process is asked to end"
         );
         self.process.terminate();
-        if self.wait_ended(since + self.times.exit + self.times.terminate) {
+        if self.wait_ended(since, self.times.exit.saturating_add(self.times.terminate)) {
             return;
         }
         tracing::warn!(
@@ -320,8 +320,9 @@ impl Supervisor {
         self.process.kill();
     }
 
-    fn wait_ended(&self, until: Instant) -> bool {
-        let limit = until.saturating_duration_since(Instant::now());
+    /// Waits for the process to end, until so much time has passed.
+    fn wait_ended(&self, since: Instant, time: Duration) -> bool {
+        let limit = time.saturating_sub(since.elapsed());
         let waited = self.changed.wait_timeout_while(self.lock(), limit, |state| !state.ended);
         waited.unwrap_or_else(PoisonError::into_inner).0.ended
     }

@@ -17,7 +17,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use mcp_jsonrpc::link::v1::{Incoming, Link, LinkError, Stream};
-use mcp_jsonrpc::{Fault, Frame, Outgoing, decode};
+use mcp_jsonrpc::{Fault, Frame, Message, Outgoing, decode};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
 use self::outbox::Outbox;
@@ -123,25 +123,27 @@ where
     }
 
     /// Reads a line as a message; `None` when it was noise.
-    fn read(&mut self, line: Line) -> Option<Incoming> {
+    fn read(&self, line: Line) -> Option<Incoming> {
         let (fault, text) = match line {
             Line::Whole(line) => match decode(&line, &self.config.limits) {
                 Ok(Frame::Single(message)) => {
                     return Some(Incoming::Message(message, Stream::Shared));
                 }
-                Ok(Frame::Batch(messages)) => return Some(Incoming::Batch(messages)),
+                Ok(Frame::Batch(messages)) => match only_noise(&messages) {
+                    // Also a log line, such as `[1]`, can be an array.
+                    Some(fault) if self.config.noise == OnNoise::Skip => (fault.clone(), line),
+                    _ => return Some(Incoming::Batch(messages)),
+                },
                 Ok(_) => return None,
                 Err(fault) => (fault, line),
             },
             Line::TooLong(line) => {
                 let fault = long_line::fault(&line, self.config.limits.frame_bytes);
-                tracing::warn!(bytes = line.bytes, id = ?fault.id, "a line over the limit was skipped");
+                tracing::warn!(bytes = line.bytes, id = ?fault.id, "skipped a line over the limit");
                 (fault, Bytes::from(line.head))
             }
         };
-        // With an id it is somebody's request or answer, however broken.
-        let noise = fault.id.is_none() && !fault.response;
-        if noise && self.config.noise == OnNoise::Skip {
+        if is_noise(&fault) && self.config.noise == OnNoise::Skip {
             self.skip(&fault, &text);
             return None;
         }
@@ -185,13 +187,27 @@ where
     fn cut(&mut self, error: io::Error) -> LinkError {
         let cause = match error.kind() {
             // Nobody is there to read: the peer has closed its side.
-            io::ErrorKind::BrokenPipe => LinkError::Closed,
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => LinkError::Closed,
             _ => LinkError::failed(PipeError::Write(error)),
         };
         self.outbox.clear();
         self.writer = None;
         self.broken = Some(cause.clone());
         cause
+    }
+}
+
+/// With an id it would be somebody's request or answer, however broken.
+fn is_noise(fault: &Fault) -> bool {
+    fault.id.is_none() && !fault.response
+}
+
+/// The first fault of a batch that holds nothing but noise.
+fn only_noise(messages: &[Result<Message, Fault>]) -> Option<&Fault> {
+    if messages.iter().all(|message| message.as_ref().is_err_and(is_noise)) {
+        messages.first()?.as_ref().err()
+    } else {
+        None
     }
 }
 

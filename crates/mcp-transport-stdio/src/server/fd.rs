@@ -133,7 +133,13 @@ impl AsyncRead for Input {
                     *self = Self::open(fd)?;
                 }
                 Self::Pipe(pipe) => return Pin::new(&mut pipe.fd).poll_read(cx, buf),
-                Self::Socket(socket) => return Pin::new(&mut socket.fd).poll_read(cx, buf),
+                Self::Socket(socket) => {
+                    return Pin::new(&mut socket.fd).poll_read(cx, buf).map(|read| match read {
+                        // A client that was killed with something unread: that is its end.
+                        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(()),
+                        read => read,
+                    });
+                }
                 Self::Thread(thread) => return Pin::new(thread).poll_read(cx, buf),
             }
         }

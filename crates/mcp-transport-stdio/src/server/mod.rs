@@ -5,7 +5,8 @@ mod fd;
 #[cfg(unix)]
 use self::fd::{Input, Output, take};
 
-#[cfg(not(unix))]
+#[cfg(any(not(unix), test))]
+#[cfg_attr(unix, expect(dead_code, reason = "for other platforms; here it is only compiled"))]
 mod portable;
 #[cfg(not(unix))]
 use self::portable::{Input, Output, take};

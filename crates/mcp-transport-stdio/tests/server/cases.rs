@@ -220,6 +220,19 @@ cases! {
     }
 
     // Shows: FC-008
+    fn a_server_ends_when_its_parent_is_killed() {
+        let (mut parent, _stdin, mut stdout) = piped("parent");
+        stdout.read_line(&mut String::new()).unwrap();
+        let mut stderr = parent.stderr.take().unwrap();
+        parent.kill().unwrap();
+        parent.wait().unwrap();
+        // The server shares its parent's stderr, which ends with the last one.
+        let mut said = String::new();
+        stderr.read_to_string(&mut said).unwrap();
+        assert_eq!(said, "");
+    }
+
+    // Shows: FC-008
     fn a_server_ends_without_a_fuss_when_nobody_reads() {
         let (child, mut stdin, stdout) = piped("echo");
         drop(stdout);

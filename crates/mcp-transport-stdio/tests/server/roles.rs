@@ -44,6 +44,19 @@ pub(crate) fn play(role: &str) {
             link.start_send(note).unwrap();
             echo(link).await
         }),
+        "parent" => {
+            let echo = std::env::current_exe().unwrap();
+            let mut child = Command::new(echo)
+                .env(crate::ROLE, "echo")
+                .stdin(std::process::Stdio::piped())
+                .stdout(std::process::Stdio::null())
+                .spawn()
+                .unwrap();
+            println!("ready");
+            // Until it is killed.
+            child.wait().unwrap();
+            LinkError::Closed
+        }
         "no-runtime" => block_on(echo(stdio())),
         other => panic!("{other}?"),
     };
