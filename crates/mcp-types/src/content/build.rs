@@ -218,6 +218,8 @@ mod tests {
         let last = r#"{"text":"a","annotations":{"priority":1.0},"x":[1.0],"type":"text"}"#;
         let read = |json| serde_json::from_str::<ContentBlock>(json).unwrap();
         assert_eq!(read(first), read(last));
+        let error = serde_json::from_str::<ContentBlock>(r#"{"text":"a"}"#).unwrap_err();
+        assert!(error.to_string().contains("missing field `type`"), "{error}");
         let unknown = r#"{"frames":[1],"type":"hologram"}"#;
         assert_eq!(serde_json::to_string(&read(unknown)).unwrap(), unknown);
         for bad in [

@@ -117,6 +117,13 @@ mod tests {
         assert!(result.structured_content.is_some());
         result.project(Revision::V2025_11_25);
         assert_eq!(result, CallToolResult::text("7"));
+        // An object, to a peer that has no structured content at all.
+        let object = JsonValue::from_json(r#"{"a":1}"#).unwrap();
+        let mut result = CallToolResult::new([]).with_structured_content(object);
+        result.project(Revision::V2025_06_18);
+        assert!(result.structured_content.is_some());
+        result.project(Revision::V2025_03_26);
+        assert_eq!(result, CallToolResult::text(r#"{"a":1}"#));
     }
 
     #[test]
