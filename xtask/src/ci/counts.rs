@@ -13,10 +13,12 @@ impl Counts {
     /// Adds up every closing line of nextest and of the standard test harness in `output`.
     pub(crate) fn of_output(output: &str) -> Self {
         let mut sum = Self::default();
-        for line in output.lines().map(str::trim_start) {
+        for line in output.lines() {
             // nextest: `Summary [ 1.2s] 3/4 tests run: 2 passed (1 slow), 1 failed, 5 skipped`
-            let nextest = line.strip_prefix("Summary [").and_then(|rest| rest.split_once(" run: "));
-            // cargo test: `test result: FAILED. 2 passed; 1 failed; 0 ignored; ...`
+            let summary = line.trim_start().strip_prefix("Summary [");
+            let nextest = summary.and_then(|rest| rest.split_once(" run: "));
+            // cargo test: `test result: FAILED. 2 passed; 1 failed; 0 ignored; ...`, which nextest
+            // repeats, indented, for each test that failed.
             let harness = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". "));
             if let Some((_, numbers)) = nextest.or(harness) {
                 sum += Self {
@@ -82,6 +84,7 @@ mod tests {
 
     #[test]
     fn what_a_test_prints_is_not_counted() {
+        check("    test result: FAILED. 0 passed; 1 failed; 0 ignored", 0, 0);
         check("7 passed\n  PASS [ 0.1s] 9 passed, 3 failed\nerror: test run failed", 0, 0);
     }
 }

@@ -38,8 +38,9 @@ pub(super) fn peers() -> Vec<&'static str> {
     PEERS.iter().map(|peer| peer.name).collect()
 }
 
-/// How our own programs can be connected.
-const OURS: &[&str] = &["stdio"];
+/// How our own server and our own client can be connected.
+const OUR_SERVER: &[&str] = &["stdio", "http"];
+const OUR_CLIENT: &[&str] = &["stdio"];
 
 /// Our server for every peer's client.
 const SERVER: &str = "everything-server";
@@ -73,8 +74,9 @@ pub(super) fn run(
 fn pairs(selection: &Selection) -> Vec<(&'static str, &'static str, &'static str)> {
     let mut pairs = Vec::new();
     for peer in PEERS {
-        for (role, transports) in [("client", peer.client), ("server", peer.server)] {
-            for transport in transports.iter().filter(|transport| OURS.contains(transport)) {
+        let roles = [("client", peer.client, OUR_SERVER), ("server", peer.server, OUR_CLIENT)];
+        for (role, theirs, ours) in roles {
+            for transport in theirs.iter().filter(|transport| ours.contains(transport)) {
                 let wanted = Selection::takes(selection.peer.as_deref(), peer.name)
                     && Selection::takes(selection.role.as_deref(), role)
                     && Selection::takes(selection.transport.as_deref(), transport);
