@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::config::Config;
 use super::guard::BrowserGuard;
+use super::legacy::{Conversations, LegacyConfig};
 use super::rules::Strangers;
 use super::table::Table;
 use crate::SessionId;
@@ -20,12 +21,15 @@ pub(super) struct Core {
     pub(super) config: Config,
     pub(super) browser: BrowserGuard,
     pub(super) cors: bool,
+    pub(super) legacy: Option<LegacyConfig>,
     pub(super) guard: Option<Arc<dyn Guard>>,
     pub(super) log: Option<Arc<dyn EventLog>>,
     pub(super) ids: Arc<dyn IdSource>,
     pub(super) service: Arc<dyn Caller>,
     pub(super) strangers: Strangers,
     pub(super) table: Table,
+    /// Those over HTTP+SSE.
+    pub(super) conversations: Conversations,
     started: Instant,
     serial: AtomicU64,
     exchanges: AtomicUsize,
@@ -55,6 +59,7 @@ pub(super) struct Parts {
     pub(super) config: Config,
     pub(super) browser: BrowserGuard,
     pub(super) cors: bool,
+    pub(super) legacy: Option<LegacyConfig>,
     pub(super) guard: Option<Arc<dyn Guard>>,
     pub(super) log: Option<Arc<dyn EventLog>>,
     pub(super) ids: Arc<dyn IdSource>,
@@ -67,6 +72,8 @@ impl Core {
             config: parts.config,
             browser: parts.browser,
             cors: parts.cors,
+            legacy: parts.legacy,
+            conversations: Conversations::default(),
             guard: parts.guard,
             log: parts.log,
             ids: parts.ids,
@@ -131,6 +138,7 @@ impl Core {
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
         self.table.close();
+        self.conversations.close();
     }
 
     pub(super) fn is_closed(&self) -> bool {

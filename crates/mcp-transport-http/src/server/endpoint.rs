@@ -20,10 +20,11 @@ use super::cors;
 use super::event_id::EventId;
 use super::guard::BrowserGuard;
 use super::intake;
+use super::legacy::{self, LegacyConfig};
 use super::post::{self, Posted, find_session, revision_of, stream};
 use super::refuse::{Refused, busy, no_session, not_allowed, refuse, status, wrong};
 use super::replay::ReplayBody;
-use crate::header::{Accept, LAST_EVENT_ID, Single, Taken};
+use crate::header::{Accept, LAST_EVENT_ID, MCP_SESSION_ID, Single, Taken};
 use crate::memory::MemoryEventLog;
 use crate::v1::{Admission, EventLog, Guard};
 
@@ -68,6 +69,7 @@ impl Endpoint {
                 config: Config::new(),
                 browser: BrowserGuard::new(),
                 cors: false,
+                legacy: None,
                 guard: None,
                 log: Some(Arc::new(MemoryEventLog::default())),
                 ids: Arc::new(OsIds),
@@ -112,6 +114,7 @@ impl Endpoint {
         for session in self.handle.core.table.all() {
             session.end_listeners();
         }
+        self.handle.core.conversations.close();
     }
 }
 
@@ -134,6 +137,14 @@ impl EndpointBuilder {
     #[must_use]
     pub fn cors(mut self) -> Self {
         self.parts.cors = true;
+        self
+    }
+
+    /// Serves HTTP+SSE too, the transport of 2024-11-05, for clients that know nothing newer.
+    /// Off by default.
+    #[must_use]
+    pub fn legacy(mut self, legacy: LegacyConfig) -> Self {
+        self.parts.legacy = Some(legacy);
         self
     }
 
@@ -232,6 +243,20 @@ async fn handle<B: Body>(core: Arc<Core>, request: Request<B>) -> Response<Answe
             Ok(admission) => delete(&core, &head.headers, &admission),
             Err(response) => *response,
         },
+        Routed::LegacyOpen(head, config) => match admit(&core, &head).await {
+            Ok(admission) => legacy::open(&core, config, admission),
+            Err(response) => *response,
+        },
+        Routed::LegacyPost(head) => match admit(&core, &head).await {
+            Ok(admission) => {
+                let limits = &core.config.limits;
+                match intake::read(body, limits.body_bytes, core.config.times.body).await {
+                    Ok(body) => legacy::take(&core, &head, &admission, &body),
+                    Err(why) => post::unread(&core, why),
+                }
+            }
+            Err(response) => *response,
+        },
         Routed::Answered(response) => response,
     };
     if let Some(origin) = origin {
@@ -240,20 +265,27 @@ async fn handle<B: Body>(core: Arc<Core>, request: Request<B>) -> Response<Answe
     response
 }
 
-enum Routed {
+enum Routed<'a> {
     Post(Head),
     Get(Head),
     Delete(Head),
+    LegacyOpen(Head, &'a LegacyConfig),
+    LegacyPost(Head),
     Answered(Response<AnswerBody>),
 }
 
 /// What can be said from the head alone.
-fn route(core: &Core, head: Head) -> Routed {
+fn route(core: &Core, head: Head) -> Routed<'_> {
     if core.is_closed() {
         return Routed::Answered(busy("this server is shutting down"));
     }
+    let legacy = core.legacy.as_ref();
+    let opens = legacy.filter(|legacy| *legacy.sse == *head.uri.path());
+    let posts = legacy.is_some_and(|legacy| *legacy.messages == *head.uri.path());
     if let Some(path) = &core.config.path
         && **path != *head.uri.path()
+        && opens.is_none()
+        && !posts
     {
         return Routed::Answered(wrong(StatusCode::NOT_FOUND, "there is nothing at this path"));
     }
@@ -271,13 +303,33 @@ fn route(core: &Core, head: Head) -> Routed {
         (false, true) => "POST, DELETE",
         (false, false) => "POST",
     };
+    // The old endpoints may stand at the path of the new one, which then keeps its POST.
     match head.method {
+        Method::GET if opens.is_some() && !is_newer(&head) => match opens {
+            Some(legacy) => Routed::LegacyOpen(head, legacy),
+            None => Routed::Get(head),
+        },
+        Method::POST if posts => Routed::LegacyPost(head),
+        Method::OPTIONS if core.cors => Routed::Answered(cors::preflight(&head.headers, allow)),
+        _ if posts => Routed::Answered(not_allowed("POST", "messages are posted here")),
+        _ if opens.is_some() && !serves(core, &head) => {
+            Routed::Answered(not_allowed("GET", "a GET opens a stream here"))
+        }
         Method::POST => Routed::Post(head),
         Method::GET if listens => Routed::Get(head),
         Method::DELETE if ends => Routed::Delete(head),
-        Method::OPTIONS if core.cors => Routed::Answered(cors::preflight(&head.headers, allow)),
         _ => Routed::Answered(not_allowed(allow, "this method is not served here")),
     }
+}
+
+/// Whether the request is one of Streamable HTTP: those name their session.
+fn is_newer(head: &Head) -> bool {
+    head.headers.contains_key(MCP_SESSION_ID)
+}
+
+/// Whether Streamable HTTP is served at the path of the request.
+fn serves(core: &Core, head: &Head) -> bool {
+    core.config.path.as_deref().is_some_and(|path| path == head.uri.path())
 }
 
 async fn admit(core: &Core, head: &Head) -> Result<Admission, Refused> {

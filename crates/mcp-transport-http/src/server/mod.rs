@@ -36,5 +36,8 @@ mod table;
 
 mod rules;
 
+mod legacy;
+pub use self::legacy::LegacyConfig;
+
 mod replay;
 pub use self::replay::EVENTS_LOST;
