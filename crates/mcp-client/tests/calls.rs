@@ -1,4 +1,10 @@
 //! Requests: what is sent, what comes back, and what happens when nothing does.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests are tests, too"
+)]
 
 mod common;
 

@@ -1,4 +1,10 @@
 //! What servers ask of a client.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests are tests, too"
+)]
 
 mod common;
 

@@ -1,4 +1,10 @@
 //! How conversations begin and end.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests are tests, too"
+)]
 
 mod common;
 

@@ -1,4 +1,10 @@
 //! Lists: pages, circles, bounds, and what is kept.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests are tests, too"
+)]
 
 mod common;
 

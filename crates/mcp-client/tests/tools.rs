@@ -1,4 +1,10 @@
 //! Tool calls: arguments, results, and what was promised about them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests are tests, too"
+)]
 
 mod common;
 

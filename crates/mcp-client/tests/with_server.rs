@@ -1,4 +1,10 @@
 //! The client and the server of this project, in one process.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests are tests, too"
+)]
 
 use std::sync::Arc;
 
