@@ -1,8 +1,8 @@
 //! Asking the peer on behalf of a request: elicitation, sampling, roots.
 
 use mcp_types::{
-    CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitRequestParams,
-    ElicitResult, ListRootsResult, Revision, Root,
+    Check, CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,
+    ElicitRequestParams, ElicitResult, ListRootsResult, Project, Revision, Root,
 };
 
 use crate::context::Context;
@@ -67,8 +67,7 @@ impl Context {
         if !self.can_elicit() {
             return Err(RequestError::Unsupported { capability: "elicitation" });
         }
-        let mut params = ElicitRequestParams::Form(form);
-        mcp_types::Project::project(&mut params, self.revision());
+        let params = self.checked(ElicitRequestParams::Form(form))?;
         self.ask("elicitation/create", &params).await
     }
 
@@ -84,7 +83,8 @@ impl Context {
         if !self.can_elicit_url() {
             return Err(RequestError::Unsupported { capability: "elicitation.url" });
         }
-        self.ask("elicitation/create", &ElicitRequestParams::Url(params)).await
+        let params = self.checked(ElicitRequestParams::Url(params))?;
+        self.ask("elicitation/create", &params).await
     }
 
     /// Asks the peer to have its model write a message.
@@ -101,7 +101,7 @@ impl Context {
     /// Dropping the future withdraws the request.
     pub async fn sample(
         &self,
-        mut params: CreateMessageRequestParams,
+        params: CreateMessageRequestParams,
     ) -> Result<CreateMessageResult, RequestError> {
         if !self.can_sample() {
             return Err(RequestError::Unsupported { capability: "sampling" });
@@ -111,8 +111,16 @@ impl Context {
         if has_tools && sampling.is_none_or(|sampling| sampling.tools.is_none()) {
             return Err(RequestError::Unsupported { capability: "sampling.tools" });
         }
-        mcp_types::Project::project(&mut params, self.revision());
+        let params = self.checked(params)?;
         self.ask("sampling/createMessage", &params).await
+    }
+
+    /// Parameters that keep the specification's rules, as the peer's revision knows them.
+    fn checked<T: Check + Project>(&self, mut params: T) -> Result<T, RequestError> {
+        params.check()?;
+        params.fits(self.revision())?;
+        params.project(self.revision());
+        Ok(params)
     }
 
     /// Asks the peer for its roots.

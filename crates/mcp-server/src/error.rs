@@ -102,11 +102,11 @@ pub enum RequestError {
         capability: &'static str,
     },
     /// The parameters break a rule of the specification; nothing was sent.
-    #[error("the request is not valid: {reason}")]
-    Invalid {
-        /// The rule.
-        reason: &'static str,
-    },
+    #[error("the request is not valid")]
+    Invalid(#[from] mcp_types::Invalid),
+    /// The client's revision has no words for the parameters; nothing was sent.
+    #[error("the client's revision does not know this")]
+    DoesNotFit(#[from] mcp_types::DoesNotFit),
     /// The parameters can't be written as JSON; nothing was sent.
     #[error("the request can't be written as JSON")]
     Encode(#[source] serde_json::Error),

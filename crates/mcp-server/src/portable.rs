@@ -199,7 +199,7 @@ mod tests {
 
     #[derive(JsonSchema)]
     struct Tree {
-        children: Vec<Tree>,
+        children: Vec<Self>,
     }
 
     #[test]

@@ -62,7 +62,6 @@ impl Server {
 
     /// Whatever stands under `uri`: a resource of its own comes before templates, and these come
     /// in the order in which they were added.
-    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
     fn find_resource(
         &self,
         uri: &str,

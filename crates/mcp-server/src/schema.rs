@@ -1,5 +1,6 @@
 //! The JSON Schemas of arguments and results, and whether values are held against them.
 
+#[cfg(feature = "validate")]
 use std::sync::{Arc, OnceLock};
 
 use mcp_types::JsonSchema;
@@ -13,7 +14,7 @@ use mcp_types::JsonSchema;
 pub struct ToolSchema {
     schema: JsonSchema,
     by_type: bool,
-    #[cfg_attr(not(feature = "validate"), expect(dead_code, reason = "the validator's place"))]
+    #[cfg(feature = "validate")]
     validator: Arc<OnceLock<Option<crate::validate::Validator>>>,
 }
 
@@ -27,7 +28,12 @@ impl ToolSchema {
     /// A schema written by hand.
     #[must_use]
     pub fn new(schema: JsonSchema) -> Self {
-        Self { schema, by_type: false, validator: Arc::default() }
+        Self {
+            schema,
+            by_type: false,
+            #[cfg(feature = "validate")]
+            validator: Arc::default(),
+        }
     }
 
     /// A schema from a JSON value. A value that is no object, such as `true`, says nothing more
@@ -46,7 +52,7 @@ impl ToolSchema {
     #[must_use]
     pub fn of<T: schemars::JsonSchema>() -> Self {
         let (schema, by_type) = crate::portable::schema_of::<T>();
-        Self { schema, by_type, validator: Arc::default() }
+        Self { by_type, ..Self::new(schema) }
     }
 
     /// The schema.

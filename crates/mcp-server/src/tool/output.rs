@@ -1,4 +1,3 @@
-use mcp_jsonrpc::ErrorObject;
 use mcp_types::{CallToolResult, ContentBlock, Outcome};
 
 use super::ToolOutcome;
@@ -81,7 +80,7 @@ impl<T: serde_core::Serialize + schemars::JsonSchema> IntoToolResult for Json<T>
     fn into_tool_result(self) -> ToolOutcome {
         let value = mcp_types::JsonValue::from_serialize(&self.0).map_err(|error| {
             tracing::error!(%error, "a result can't be written as JSON");
-            ErrorObject::internal("the result can't be written as JSON")
+            mcp_jsonrpc::ErrorObject::internal("the result can't be written as JSON")
         })?;
         let mut result = CallToolResult::new(vec![ContentBlock::text(value.as_raw())]);
         if value.is_object() {

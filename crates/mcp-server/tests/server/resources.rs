@@ -1,0 +1,146 @@
+use mcp_server::Server;
+use mcp_server::resource::{ReadRequest, ResourceEntry, ResourceError, TemplateEntry};
+use mcp_types::ResourceContents;
+use serde_json::json;
+
+use crate::wire::Wire;
+
+fn library() -> Server {
+    let user = TemplateEntry::new("user://{id}/name", "user", |request: ReadRequest| async move {
+        match request.variables.parse::<u32>("id") {
+            Some(id) if id < 10 => Ok(format!("user {id}")),
+            _ => Err(ResourceError::NotFound),
+        }
+    })
+    .unwrap()
+    .mime_type("text/plain");
+    Server::new("library", "1")
+        .subscriptions()
+        .with_resource(
+            ResourceEntry::new("doc://one", "one", "first").mime_type("text/markdown").size(5_u64),
+        )
+        .resource("doc://raw", "raw", vec![1u8, 2, 3])
+        .resource("doc://many", "many", |_: ReadRequest| async {
+            vec![
+                ResourceContents::text("doc://many/1", "a"),
+                ResourceContents::text("doc://many/2", "b"),
+            ]
+        })
+        .resource("doc://secret", "secret", |_: ReadRequest| async {
+            Err::<String, _>(ResourceError::Denied)
+        })
+        .resource("doc://broken", "broken", |_: ReadRequest| async {
+            Err::<String, _>(ResourceError::failed("disk sda1 is on fire"))
+        })
+        .with_template(user)
+}
+
+// Shows: RES-014
+#[tokio::test]
+async fn texts_bytes_and_several_contents_are_read() {
+    let mut wire = Wire::open(&library()).await;
+    let read = |uri: &str| json!({"uri": uri});
+    assert_eq!(
+        wire.call("resources/read", read("doc://one")).await["result"],
+        json!({"contents": [{"uri": "doc://one", "mimeType": "text/markdown", "text": "first"}]})
+    );
+    assert_eq!(
+        wire.call("resources/read", read("doc://raw")).await["result"],
+        json!({"contents": [{"uri": "doc://raw", "blob": "AQID"}]})
+    );
+    let many = wire.call("resources/read", read("doc://many")).await;
+    assert_eq!(many["result"]["contents"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        wire.call("resources/read", read("user://7/name")).await["result"]["contents"][0]["text"],
+        "user 7"
+    );
+}
+
+// Shows: RES-027
+#[tokio::test]
+async fn what_is_not_there_or_not_allowed_is_not_found() {
+    let mut wire = Wire::open(&library()).await;
+    for uri in ["doc://none", "doc://secret", "user://77/name", "user://x/name", &"d".repeat(9000)]
+    {
+        let answer = wire.call("resources/read", json!({"uri": uri})).await;
+        assert_eq!(answer["error"]["code"], -32002, "{answer}");
+        assert!(
+            answer["error"]["data"]["uri"].as_str().is_some_and(|shown| uri.starts_with(shown))
+        );
+    }
+}
+
+#[tokio::test]
+async fn why_reading_failed_stays_here() {
+    let mut wire = Wire::open(&library()).await;
+    let answer = wire.call("resources/read", json!({"uri": "doc://broken"})).await;
+    assert_eq!(answer["error"]["code"], -32603);
+    assert!(!answer.to_string().contains("sda1"));
+}
+
+#[tokio::test]
+async fn resources_and_templates_are_listed_apart() {
+    let mut wire = Wire::open(&library()).await;
+    let listed = wire.call("resources/list", json!({})).await;
+    let uris: Vec<_> = listed["result"]["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r["uri"].clone())
+        .collect();
+    assert_eq!(uris, ["doc://one", "doc://raw", "doc://many", "doc://secret", "doc://broken"]);
+    assert_eq!(listed["result"]["resources"][0]["size"], 5);
+    let templates = wire.call("resources/templates/list", json!({})).await;
+    assert_eq!(
+        templates["result"]["resourceTemplates"],
+        json!([{"uriTemplate": "user://{id}/name", "name": "user", "mimeType": "text/plain"}])
+    );
+}
+
+// Shows: RES-019, RES-020
+#[tokio::test]
+async fn only_who_has_subscribed_is_told() {
+    let server = library();
+    let (mut one, mut other) = (Wire::open(&server).await, Wire::open(&server).await);
+    let subscribed = one.call("resources/subscribe", json!({"uri": "doc://one"})).await;
+    assert_eq!(subscribed["result"], json!({}));
+    other.call("ping", json!({})).await;
+    server.resource_updated("doc://one");
+    server.resource_updated("doc://raw");
+    assert_eq!(
+        one.next().await,
+        json!({"method": "notifications/resources/updated", "params": {"uri": "doc://one"}})
+    );
+    one.call("resources/unsubscribe", json!({"uri": "doc://one"})).await;
+    server.resource_updated("doc://one");
+    for wire in [&mut one, &mut other] {
+        wire.call("ping", json!({})).await;
+        assert!(wire.notes.is_empty(), "{:?}", wire.notes);
+    }
+    let unknown = one.call("resources/subscribe", json!({"uri": "doc://none"})).await;
+    assert_eq!(unknown["error"]["code"], -32002);
+}
+
+#[tokio::test]
+async fn a_session_has_a_bounded_number_of_subscriptions() {
+    let any = TemplateEntry::new("n://{n}", "n", |_: ReadRequest| async { "n" }).unwrap();
+    let server = Server::new("s", "1").subscriptions().with_template(any);
+    let mut wire = Wire::open(&server).await;
+    for number in 0..1000 {
+        let answer =
+            wire.call("resources/subscribe", json!({"uri": format!("n://{number}")})).await;
+        assert!(answer.get("result").is_some());
+    }
+    let refused = wire.call("resources/subscribe", json!({"uri": "n://1000"})).await;
+    assert_eq!(refused["error"]["code"], -32602);
+    let again = wire.call("resources/subscribe", json!({"uri": "n://1"})).await;
+    assert_eq!(again["result"], json!({}));
+}
+
+#[tokio::test]
+async fn without_subscriptions_there_is_no_such_method() {
+    let server = Server::new("s", "1").resource("doc://one", "one", "first");
+    let mut wire = Wire::open(&server).await;
+    let answer = wire.call("resources/subscribe", json!({"uri": "doc://one"})).await;
+    assert_eq!(answer["error"]["code"], -32601);
+}
