@@ -15,7 +15,7 @@ use super::legacy::{Conversations, LegacyConfig};
 use super::rules::Strangers;
 use super::table::Table;
 use crate::SessionId;
-use crate::v1::{EventLog, Guard, LogError, Step};
+use crate::v1::{EventLog, Guard, SessionStore, Step};
 
 pub(super) struct Core {
     pub(super) config: Config,
@@ -24,6 +24,7 @@ pub(super) struct Core {
     pub(super) legacy: Option<LegacyConfig>,
     pub(super) guard: Option<Arc<dyn Guard>>,
     pub(super) log: Option<Arc<dyn EventLog>>,
+    pub(super) store: Option<Arc<dyn SessionStore>>,
     pub(super) ids: Arc<dyn IdSource>,
     pub(super) service: Arc<dyn Caller>,
     pub(super) strangers: Strangers,
@@ -62,6 +63,7 @@ pub(super) struct Parts {
     pub(super) legacy: Option<LegacyConfig>,
     pub(super) guard: Option<Arc<dyn Guard>>,
     pub(super) log: Option<Arc<dyn EventLog>>,
+    pub(super) store: Option<Arc<dyn SessionStore>>,
     pub(super) ids: Arc<dyn IdSource>,
     pub(super) service: Arc<dyn Caller>,
 }
@@ -76,6 +78,7 @@ impl Core {
             conversations: Conversations::default(),
             guard: parts.guard,
             log: parts.log,
+            store: parts.store,
             ids: parts.ids,
             service: parts.service,
             strangers: Strangers::default(),
@@ -109,7 +112,11 @@ impl Core {
     }
 
     /// Sees to it that `step` is done, without waiting for it.
-    pub(super) fn settle(&self, step: Step<Result<(), LogError>>) {
+    pub(super) fn settle<T: Send + 'static, E>(&self, step: Step<Result<T, E>>)
+    where
+        Result<T, E>: Unpin,
+        E: std::error::Error + Send + 'static,
+    {
         let later = match step.try_now() {
             Ok(result) => return trace(&result),
             Err(step) => step,
@@ -146,9 +153,9 @@ impl Core {
     }
 }
 
-fn trace(result: &Result<(), LogError>) {
+fn trace<T, E: std::error::Error + 'static>(result: &Result<T, E>) {
     if let Err(error) = result {
-        tracing::warn!(error = error as &dyn std::error::Error, "the event log is down");
+        tracing::warn!(error = error as &dyn std::error::Error, "a store is down");
     }
 }
 

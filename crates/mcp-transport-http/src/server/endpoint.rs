@@ -21,12 +21,13 @@ use super::event_id::EventId;
 use super::guard::BrowserGuard;
 use super::intake;
 use super::legacy::{self, LegacyConfig};
-use super::post::{self, Posted, find_session, revision_of, stream};
+use super::lookup::{find_session, revision_of, store_down};
+use super::post::{self, Posted, stream};
 use super::refuse::{Refused, busy, no_session, not_allowed, refuse, status, wrong};
 use super::replay::ReplayBody;
 use crate::header::{Accept, LAST_EVENT_ID, MCP_SESSION_ID, Single, Taken};
 use crate::memory::MemoryEventLog;
-use crate::v1::{Admission, EventLog, Guard};
+use crate::v1::{Admission, EventLog, Guard, SessionStore};
 
 /// Serves MCP over Streamable HTTP: a hyper service, to be mounted in any server.
 ///
@@ -72,6 +73,7 @@ impl Endpoint {
                 legacy: None,
                 guard: None,
                 log: Some(Arc::new(MemoryEventLog::default())),
+                store: None,
                 ids: Arc::new(OsIds),
                 service: Arc::new(Arc::new(service)),
             },
@@ -169,6 +171,13 @@ impl EndpointBuilder {
         self
     }
 
+    /// Sets where sessions are kept beyond this endpoint. Without a store they end with it.
+    #[must_use]
+    pub fn session_store(mut self, store: Arc<dyn SessionStore>) -> Self {
+        self.parts.store = Some(store);
+        self
+    }
+
     /// Sets where session ids come from; from the operating system by default.
     #[must_use]
     pub fn id_source(mut self, ids: impl IdSource) -> Self {
@@ -236,11 +245,11 @@ async fn handle<B: Body>(core: Arc<Core>, request: Request<B>) -> Response<Answe
             }
         }
         Routed::Get(head) => match admit(&core, &head).await {
-            Ok(admission) => get(&core, &head.headers, &admission),
+            Ok(admission) => get(&core, &head.headers, &admission).await,
             Err(response) => *response,
         },
         Routed::Delete(head) => match admit(&core, &head).await {
-            Ok(admission) => delete(&core, &head.headers, &admission),
+            Ok(admission) => delete(&core, &head.headers, &admission).await,
             Err(response) => *response,
         },
         Routed::LegacyOpen(head, config) => match admit(&core, &head).await {
@@ -346,7 +355,7 @@ async fn admit(core: &Core, head: &Head) -> Result<Admission, Refused> {
 /// Specification:
 /// [listening](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server),
 /// [resuming](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
-fn get(core: &Arc<Core>, headers: &HeaderMap, admission: &Admission) -> Response<AnswerBody> {
+async fn get(core: &Arc<Core>, headers: &HeaderMap, admission: &Admission) -> Response<AnswerBody> {
     // A browser that follows a link takes anything: who wants a stream says so.
     let needed = match core.config.accept {
         AcceptPolicy::Named | AcceptPolicy::Allowed => Taken::Named,
@@ -355,7 +364,7 @@ fn get(core: &Arc<Core>, headers: &HeaderMap, admission: &Admission) -> Response
     if Accept::of(headers).event_stream < needed {
         return wrong(StatusCode::NOT_ACCEPTABLE, "a GET opens a text/event-stream: accept it");
     }
-    let session = match find_session(core, headers, admission) {
+    let session = match find_session(core, headers, admission).await {
         Ok(Some(session)) => session,
         Ok(None) => return no_session(),
         Err(response) => return *response,
@@ -363,7 +372,6 @@ fn get(core: &Arc<Core>, headers: &HeaderMap, admission: &Admission) -> Response
     if let Err(response) = revision_of(core, headers, Some(&session)) {
         return *response;
     }
-    session.touch();
     let wanted = match Single::of(headers, &LAST_EVENT_ID) {
         Single::Absent | Single::Text("") => None,
         Single::Text(text) => Some(text.parse::<EventId>().ok()),
@@ -390,8 +398,12 @@ fn get(core: &Arc<Core>, headers: &HeaderMap, admission: &Admission) -> Response
 ///
 /// Specification:
 /// [session management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management).
-fn delete(core: &Core, headers: &HeaderMap, admission: &Admission) -> Response<AnswerBody> {
-    let session = match find_session(core, headers, admission) {
+async fn delete(
+    core: &Arc<Core>,
+    headers: &HeaderMap,
+    admission: &Admission,
+) -> Response<AnswerBody> {
+    let session = match find_session(core, headers, admission).await {
         Ok(Some(session)) => session,
         Ok(None) => return no_session(),
         Err(response) => return *response,
@@ -399,5 +411,11 @@ fn delete(core: &Core, headers: &HeaderMap, admission: &Admission) -> Response<A
     if let Err(response) = revision_of(core, headers, Some(&session)) {
         return *response;
     }
+    if let Some(store) = &core.store
+        && let Err(error) = store.remove(&session.id).await
+    {
+        return store_down(&error);
+    }
+    session.forget_events();
     if core.table.remove(&session.id) { status(StatusCode::NO_CONTENT) } else { no_session() }
 }

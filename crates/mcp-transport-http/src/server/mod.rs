@@ -28,6 +28,7 @@ mod core;
 mod cors;
 mod exchange;
 mod intake;
+mod lookup;
 mod post;
 mod refuse;
 mod session;

@@ -11,8 +11,8 @@ use hyper::{HeaderMap, Response, StatusCode};
 use mcp_jsonrpc::peer::{Arrival, NotificationVerdict, RequestVerdict};
 use mcp_jsonrpc::service::v1::{Call, Inbound, Replies, Reply};
 use mcp_jsonrpc::{
-    ErrorObject, Extensions, Fault, FaultKind, Frame, Message, Notification, Outgoing, Request,
-    Response as Answer, decode,
+    ErrorObject, Extensions, Fault, FaultKind, Frame, Message, Notification, Outgoing, RawJson,
+    Request, Response as Answer, decode,
 };
 use mcp_types::Revision;
 
@@ -23,16 +23,13 @@ use super::context::HttpExchange;
 use super::core::Core;
 use super::exchange::{Exchange, First, Hearing};
 use super::intake::Unread;
+use super::lookup::{find_session, revision_of, store_down};
 use super::refuse::{
     Refused, accepted, busy, json, no_session, refuse, refuse_request, status, wrong,
 };
-use super::rules::{served, unnamed};
 use super::session::{Session, SessionOutlet, Unfit};
-use crate::header::{
-    Accept, EVENT_STREAM, MCP_PROTOCOL_VERSION, MCP_SESSION_ID, Single, Taken, is_json,
-};
-use crate::v1::Admission;
-use crate::{NamedSession, SessionId};
+use crate::header::{Accept, EVENT_STREAM, MCP_SESSION_ID, Taken, is_json};
+use crate::v1::{Admission, SessionRecord};
 
 pub(super) const INITIALIZE: &str = "initialize";
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -129,7 +126,7 @@ pub(super) async fn post(posted: Posted, body: Bytes) -> Response<AnswerBody> {
     {
         return initialize(posted, request).await;
     }
-    let session = match find_session(&posted.core, &posted.head.headers, &posted.admission) {
+    let session = match find_session(&posted.core, &posted.head.headers, &posted.admission).await {
         Ok(session) => session,
         Err(response) => return *response,
     };
@@ -137,9 +134,6 @@ pub(super) async fn post(posted: Posted, body: Bytes) -> Response<AnswerBody> {
         Ok(revision) => revision,
         Err(response) => return *response,
     };
-    if let Some(session) = &session {
-        session.touch();
-    }
     match frame {
         Ok(Frame::Single(Message::Request(request))) => {
             call(posted, session, revision, request).await
@@ -157,65 +151,6 @@ pub(super) async fn post(posted: Posted, body: Bytes) -> Response<AnswerBody> {
         Ok(Frame::Batch(_)) => malformed(None, &Fault::new(FaultKind::NoBatches)),
         Ok(_) => wrong(StatusCode::BAD_REQUEST, "not a message"),
         Err(fault) => malformed(session.as_deref(), &fault),
-    }
-}
-
-/// The session that a request belongs to; none when there are no sessions.
-pub(super) fn find_session(
-    core: &Core,
-    headers: &HeaderMap,
-    admission: &Admission,
-) -> Result<Option<Arc<Session>>, Refused> {
-    if core.config.sessions == Sessions::Off {
-        return Ok(None);
-    }
-    let id = match SessionId::of(headers) {
-        NamedSession::Id(id) => id,
-        NamedSession::Impossible => return Err(no_session().into()),
-        NamedSession::None => {
-            let message = "MCP-Session-Id is missing: initialize gives one";
-            return Err(wrong(StatusCode::BAD_REQUEST, message).into());
-        }
-    };
-    // To anybody but its owner a session does not exist.
-    let session = core.table.get(&id).filter(|found| found.principal == admission.principal);
-    session.map(Some).ok_or_else(|| no_session().into())
-}
-
-/// The revision in force for a request.
-///
-/// Specification:
-/// [protocol version header](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header).
-pub(super) fn revision_of(
-    core: &Core,
-    headers: &HeaderMap,
-    session: Option<&Session>,
-) -> Result<Revision, Refused> {
-    let negotiated = session.and_then(Session::revision);
-    let named = match Single::of(headers, &MCP_PROTOCOL_VERSION) {
-        Single::Absent => {
-            return Ok(negotiated.unwrap_or_else(|| unnamed(&core.service.profile())));
-        }
-        Single::Text(text) => text.parse::<Revision>().ok(),
-        Single::Malformed => None,
-    };
-    // What was negotiated is served: no need to ask.
-    if named.is_some() && named == negotiated {
-        return Ok(named.unwrap_or(Revision::LATEST_STATEFUL));
-    }
-    let profile = core.service.profile();
-    let named = named.filter(|named| served(&profile).any(|served| served == *named));
-    match (named, negotiated) {
-        (Some(named), None) => Ok(named),
-        (Some(_), Some(negotiated)) => {
-            let message = format!("this session speaks {negotiated}, as negotiated");
-            Err(refuse(StatusCode::BAD_REQUEST, &ErrorObject::invalid_request(message)).into())
-        }
-        (None, _) => {
-            let supported: Vec<_> = served(&profile).map(Revision::as_str).collect();
-            let message = format!("MCP-Protocol-Version names none of {}", supported.join(", "));
-            Err(refuse(StatusCode::BAD_REQUEST, &ErrorObject::invalid_request(message)).into())
-        }
     }
 }
 
@@ -254,7 +189,9 @@ async fn initialize(posted: Posted, request: Request) -> Response<AnswerBody> {
     session.open(core.service.profile());
     let response = match session.request(&request, Arrival::default()) {
         Some(RequestVerdict::Serve(facts)) => {
-            run(posted, Some(Arc::clone(&session)), request, facts, Some(&session)).await
+            let params = request.params.clone().map(RawJson::into_bytes).unwrap_or_default();
+            let opening = Opening { session: &session, params };
+            run(posted, Some(Arc::clone(&session)), request, facts, Some(opening)).await
         }
         Some(RequestVerdict::Refuse(error)) => {
             json(StatusCode::OK, Outgoing::error(Some(request.id), &error))
@@ -301,7 +238,7 @@ async fn run(
     session: Option<Arc<Session>>,
     request: Request,
     facts: Extensions,
-    opening: Option<&Arc<Session>>,
+    opening: Option<Opening<'_>>,
 ) -> Response<AnswerBody> {
     let Posted { core, head, admission, form } = posted;
     let Some(permit) = core.permit_exchange() else {
@@ -350,11 +287,36 @@ impl Drop for Attached {
     }
 }
 
+/// A session that a request is about to open.
+pub(super) struct Opening<'a> {
+    session: &'a Arc<Session>,
+    /// Of `initialize`, as they came.
+    params: Bytes,
+}
+
+impl Opening<'_> {
+    /// Opens the session, before its client learns of it.
+    async fn keep(&self) -> Result<(), Refused> {
+        let Self { session, params } = self;
+        let core = &session.core;
+        if !core.table.insert(core, session) {
+            return Err(busy("there are too many sessions").into());
+        }
+        let Some(store) = &core.store else { return Ok(()) };
+        let principal = session.principal.clone();
+        let record = SessionRecord::new(session.id.clone(), session.tag, principal, params.clone());
+        store.create(record).await.map_err(|error| {
+            core.table.remove(&session.id);
+            store_down(&error).into()
+        })
+    }
+}
+
 /// Drives an exchange until the form of its answer is clear, and makes the answer.
 pub(super) async fn answer(
     exchange: Arc<Exchange>,
     form: Form,
-    opening: Option<&Arc<Session>>,
+    opening: Option<Opening<'_>>,
 ) -> Response<AnswerBody> {
     let mut attached = Attached(Some(Arc::clone(&exchange)));
     let first = if form.json {
@@ -383,10 +345,11 @@ pub(super) async fn answer(
         First::Stream => true,
         First::Ended => false,
     };
-    if let Some(session) = opening.filter(|_| opens)
-        && !session.core.table.insert(&session.core, session)
+    let opening = opening.filter(|_| opens);
+    if let Some(opening) = &opening
+        && let Err(refused) = opening.keep().await
     {
-        return busy("there are too many sessions");
+        return *refused;
     }
     let mut response = match first {
         First::Reply(Reply::Response(message)) => {
@@ -395,8 +358,7 @@ pub(super) async fn answer(
         }
         First::Reply(_) | First::Ended => {
             attached.0 = None;
-            let session = exchange.session.as_ref().filter(|_| opening.is_none());
-            match session {
+            match &exchange.session {
                 Some(session) if session.is_closed() => no_session(),
                 // Canceled: the stream ends without a response.
                 _ if form.stream => stream(AnswerBody::empty()),
@@ -409,7 +371,7 @@ pub(super) async fn answer(
             stream(AnswerBody::exchange(exchange))
         }
     };
-    if let Some(session) = opening.filter(|_| opens) {
+    if let Some(Opening { session, .. }) = opening {
         response.headers_mut().insert(MCP_SESSION_ID, session.id.to_header());
     }
     response

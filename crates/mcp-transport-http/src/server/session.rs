@@ -14,22 +14,26 @@ use mcp_jsonrpc::service::v1::{
     Ask, AskError, BoxFuture, Outlet, PeerOutlet, Reply, ReplySink, SendError, TrySendError,
 };
 use mcp_jsonrpc::{
-    Extensions, FaultKind, Head, Name, Notification, Outgoing, Request, RequestId, Response,
+    Extensions, FaultKind, Head, Name, Notification, Outgoing, RawJson, Request, RequestId,
+    Response,
 };
-
-use super::asks::{AskCall, ExchangeTag, Road, Slot, Start};
 use mcp_lifecycle::{Profile, ServerSession};
 use mcp_types::Revision;
+
+use super::asks::{AskCall, ExchangeTag, Road, Slot, Start};
 
 use super::core::Core;
 use super::exchange::{Exchange, remember};
 use super::post::INITIALIZE;
 use crate::SessionId;
-use crate::v1::Principal;
+use crate::v1::{Principal, SessionRecord};
 
 /// How many GET streams without a connection are remembered, so that they go on where they
 /// were.
 const PARTED: usize = 8;
+
+/// How often a store is told that a session is in use, in milliseconds.
+const STORE_TOUCH: u64 = 30_000;
 
 pub(super) struct Session {
     pub(super) core: Arc<Core>,
@@ -42,6 +46,8 @@ pub(super) struct Session {
     gate: OnceLock<Mutex<ServerSession>>,
     /// When a request last came, in milliseconds of the core's clock.
     seen: AtomicU64,
+    /// When the store was last told that the session is in use.
+    told: AtomicU64,
     /// The key of its entry in the queue of the table; written under the queue's lock.
     queued: (AtomicU64, AtomicU64),
     state: Mutex<State>,
@@ -104,7 +110,8 @@ impl Session {
         tag: u32,
         principal: Option<Principal>,
     ) -> Arc<Self> {
-        let seen = AtomicU64::new(core.now());
+        let now = core.now();
+        let seen = AtomicU64::new(now);
         Arc::new(Self {
             core,
             id,
@@ -112,9 +119,47 @@ impl Session {
             principal,
             gate: OnceLock::new(),
             seen,
+            told: AtomicU64::new(now),
             queued: (AtomicU64::new(0), AtomicU64::new(0)),
             state: Mutex::new(State { next_stream: 1, next_ask: 1, ..State::default() }),
         })
+    }
+
+    /// Takes a session up again, as far as what was negotiated; `None` when this server
+    /// would not have opened it.
+    ///
+    /// Its streams get numbers that no earlier life of the session can have given.
+    pub(super) fn revive(core: &Arc<Core>, record: SessionRecord) -> Option<Arc<Self>> {
+        let mut random = [0; 4];
+        core.ids.fill(&mut random).ok()?;
+        let session = Self::new(Arc::clone(core), record.id, record.tag, record.principal);
+        session.lock().next_stream = u64::from(u32::from_le_bytes(random)) << 24 | 1;
+        session.open(core.service.profile());
+        let id = RequestId::from(0);
+        let method = Name::from_static(INITIALIZE);
+        let params = RawJson::new(record.initialize).ok()?;
+        let request = Request::new(id.clone(), method.clone(), Some(params));
+        let served = session.with_gate(|gate| {
+            let verdict = gate.request(&request, Arrival::default());
+            let answer = Reply::Response(Outgoing::result_raw(id.clone(), b"{}"));
+            gate.answered(&id, &method, &answer);
+            let ready = Notification::new("notifications/initialized", None);
+            gate.notification(&ready, Arrival::default());
+            matches!(verdict, RequestVerdict::Serve(_))
+        });
+        served.unwrap_or_default().then_some(session)
+    }
+
+    /// Whether it is time to tell the store that this session is in use.
+    pub(super) fn is_store_touch_due(&self) -> bool {
+        let now = self.core.now();
+        let told = self.told.load(Ordering::Relaxed);
+        // Two requests at once may both tell; that does no harm.
+        let due = STORE_TOUCH <= now.saturating_sub(told);
+        if due {
+            self.told.store(now, Ordering::Relaxed);
+        }
+        due
     }
 
     /// A way to the client outside of its requests, where it may open streams.
@@ -160,6 +205,9 @@ impl Session {
         {
             // The handshake failed after the answer had begun.
             self.core.table.remove(&self.id);
+            if let Some(store) = &self.core.store {
+                self.core.settle(store.remove(&self.id));
+            }
         }
     }
 
@@ -219,6 +267,14 @@ impl Session {
             .filter_map(|listener| listener.waker)
             .chain(room)
             .for_each(Waker::wake);
+        // With a store the session may go on elsewhere, and its events with it.
+        if self.core.store.is_none() {
+            self.forget_events();
+        }
+    }
+
+    /// Drops its events from the log.
+    pub(super) fn forget_events(&self) {
         if let Some(log) = &self.core.log {
             self.core.settle(log.forget(&self.id));
         }

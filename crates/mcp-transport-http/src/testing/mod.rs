@@ -3,6 +3,9 @@
 mod event_log;
 pub use self::event_log::event_log_suite;
 
+mod session_store;
+pub use self::session_store::session_store_suite;
+
 use std::fmt;
 
 use crate::v1::BoxFuture;

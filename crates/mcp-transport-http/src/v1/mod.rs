@@ -14,5 +14,8 @@ pub use self::event_log::{EventLog, LogError, LogPage, LoggedEvent, ReadError, S
 mod guard;
 pub use self::guard::{Admission, Guard, Principal, Refusal};
 
+mod session_store;
+pub use self::session_store::{SessionRecord, SessionStore, StoreError};
+
 mod step;
 pub use self::step::{BoxFuture, Step};
