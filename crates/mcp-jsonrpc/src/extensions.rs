@@ -46,6 +46,12 @@ impl Extensions {
         }
     }
 
+    /// Takes the value of type `T` out of this set's own. A shared one stays where it is.
+    pub(crate) fn remove<T: Send + Sync + 'static>(&mut self) -> Option<Arc<T>> {
+        let at = self.own.iter().position(|(known, _)| *known == TypeId::of::<T>())?;
+        self.own.swap_remove(at).1.downcast().ok()
+    }
+
     /// The value of type `T`, if there is one.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {

@@ -55,8 +55,14 @@ mod extensions;
 pub use extensions::Extensions;
 
 pub mod link;
-pub mod peer;
 pub mod service;
+
+pub mod peer;
+
+mod wait;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,83 +1,25 @@
-use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
-use super::Peer;
-use super::exchange::{Exchange, ExchangeSink, Exchanges};
+use super::batch::Batches;
+use super::config::DriverConfig;
+use super::exchange::{End, Exchange, Exchanges};
+use super::handle::Peer;
 use super::protocol::{Arrival, Event, NotificationVerdict, Protocol, RequestVerdict};
-use super::shared::{Command, Shared};
+use super::shared::{Command, Load, Shared};
+use super::sink::ExchangeSink;
 use crate::link::v1::{Incoming, Link, LinkError};
 use crate::service::v1::{AskError, BoxFuture, Call, Inbound, PeerOutlet, Replies, Reply, Service};
 use crate::{
-    ErrorObject, Extensions, Fault, FaultKind, Message, Name, Notification, Outgoing, Request,
-    RequestId, Response,
+    ErrorObject, Extensions, Fault, FaultKind, Head, Message, Name, Notification, Outgoing,
+    Request, RequestId, Response,
 };
 
-/// Messages that are handled before other tasks get their turn.
-const BUDGET: usize = 128;
-
-/// What one [`Driver`] may hold.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct DriverConfig {
-    /// Exchanges of the peer that are open at once; 256 by default. A request beyond them is
-    /// answered by [`Protocol::overloaded`], a notification beyond them is dropped.
-    pub max_exchanges: usize,
-    /// Requests of ours that wait for a response; 1024 by default. One more fails with
-    /// [`AskError::TooMany`].
-    pub max_pending: usize,
-    /// Messages that wait to be sent; 256 by default. Who sends more waits, and nothing more
-    /// is received while more than twice as many wait, since then the peer doesn't read.
-    pub max_queued: usize,
-    /// Bytes that wait to be sent; 4 MiB by default, exceeded by one message at most.
-    pub max_queued_bytes: usize,
-    /// Bounds how long exchanges go on after the peer has closed its side: they are dropped
-    /// when this future is ready. `None`, the default, waits for all of them.
-    pub drain: Option<Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>>,
-}
-
-impl DriverConfig {
-    /// The defaults.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            max_exchanges: 256,
-            max_pending: 1024,
-            max_queued: 256,
-            max_queued_bytes: 4 * 1024 * 1024,
-            drain: None,
-        }
-    }
-
-    /// Sets [`drain`](Self::drain).
-    #[must_use]
-    pub fn with_drain(
-        mut self,
-        limit: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
-    ) -> Self {
-        self.drain = Some(Arc::new(limit));
-        self
-    }
-}
-
-impl Default for DriverConfig {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for DriverConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DriverConfig")
-            .field("max_exchanges", &self.max_exchanges)
-            .field("max_pending", &self.max_pending)
-            .field("max_queued", &self.max_queued)
-            .field("max_queued_bytes", &self.max_queued_bytes)
-            .finish_non_exhaustive()
-    }
-}
+/// Steps that are taken before other tasks get their turn: a message in, a message out, an
+/// exchange polled.
+const BUDGET: usize = 256;
 
 /// Drives one peer: receives, asks the [`Protocol`], calls the [`Service`], sends.
 ///
@@ -89,18 +31,34 @@ pub struct Driver<L, P, S> {
     config: DriverConfig,
     shared: Arc<Shared>,
     exchanges: Exchanges,
-    batches: HashMap<u64, Batch>,
-    next_batch: u64,
-    /// Why nothing more comes in.
-    received_all: Option<LinkError>,
-    drain: Option<BoxFuture<'static, ()>>,
+    batches: Batches,
+    /// Exchanges that were woken, while they are polled.
+    woken: Vec<usize>,
+    stage: Stage,
+    received_all: bool,
+    /// Something is to be sent.
+    queued: bool,
+    load: Load,
+    idle: Idle,
 }
 
-/// A batch whose responses are being gathered.
+/// What the link has answered `Pending` to in this poll: it will wake us.
 #[derive(Default)]
-struct Batch {
-    open: usize,
-    responses: Vec<Outgoing>,
+struct Idle {
+    receive: bool,
+    send: bool,
+}
+
+enum Stage {
+    Open,
+    /// The peer has closed its side: what is open goes on, as long as the limit lets it.
+    Draining(Option<BoxFuture<'static, ()>>),
+    /// It took too long.
+    OutOfTime,
+    /// This side has closed: what is queued is sent.
+    Closing,
+    /// Everything is sent.
+    ClosingLink,
 }
 
 impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
@@ -112,20 +70,22 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
         config: DriverConfig,
         protocol: impl FnOnce(PeerOutlet) -> P,
     ) -> (Self, Peer) {
-        let shared =
-            Arc::new(Shared::new(config.max_pending, config.max_queued, config.max_queued_bytes));
+        let shared = Arc::new(Shared::new(&config));
         let peer = Peer { shared: Arc::clone(&shared) };
         let driver = Self {
             link,
             protocol: protocol(PeerOutlet::new(Arc::new(peer.clone()))),
             service: Arc::new(service),
             config,
+            exchanges: Exchanges::new(Arc::clone(&shared)),
             shared,
-            exchanges: Exchanges::new(),
-            batches: HashMap::new(),
-            next_batch: 0,
-            received_all: None,
-            drain: None,
+            batches: Batches::default(),
+            woken: Vec::new(),
+            stage: Stage::Open,
+            received_all: false,
+            queued: false,
+            load: Load::default(),
+            idle: Idle::default(),
         };
         (driver, peer)
     }
@@ -138,100 +98,180 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
     ///
     /// Dropping the future ends everything at once.
     pub async fn run(mut self) -> LinkError {
-        poll_fn(|cx| self.poll(cx)).await
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<LinkError> {
-        let closing = self.shared.register_driver(cx.waker());
-        self.exchanges.register_driver(cx.waker());
-        let mut budget = BUDGET;
-        loop {
-            let mut busy = self.receive(cx, &mut budget);
-            busy |= self.poll_exchanges();
-            match self.send(cx) {
-                Ok(sent) => busy |= sent,
-                Err(cause) => return Poll::Ready(self.end(cause)),
-            }
-            if !busy {
-                break;
-            }
-            if budget == 0 {
-                cx.waker().wake_by_ref();
-                break;
-            }
-        }
-        if let Poll::Ready(Err(cause)) = self.link.poll_flush(cx) {
-            return Poll::Ready(self.end(cause));
-        }
-        let over = match &self.received_all {
-            // The medium is broken: nobody can be answered.
-            Some(cause) if !cause.is_closed() => return Poll::Ready(self.end(cause.clone())),
-            Some(_) => self.drained(cx),
-            None => closing,
-        };
-        if over && self.shared.queued() == 0 {
-            let closed = ready!(self.link.poll_close(cx));
-            let cause = closed.err().or(self.received_all.take()).unwrap_or(LinkError::Closed);
-            return Poll::Ready(self.end(cause));
-        }
-        Poll::Pending
-    }
-
-    /// Whether every exchange is over, or out of time.
-    fn drained(&mut self, cx: &mut Context<'_>) -> bool {
-        if self.exchanges.len() == 0 {
-            return true;
-        }
-        if let Some(limit) = &mut self.drain
-            && limit.as_mut().poll(cx).is_ready()
-        {
-            self.exchanges.clear();
-            return true;
-        }
-        false
-    }
-
-    fn end(&mut self, cause: LinkError) -> LinkError {
+        let cause = poll_fn(|cx| self.poll(cx)).await;
         self.exchanges.clear();
+        if !self.received_all {
+            self.protocol.observe(&Event::Ended { cause: &cause });
+        }
         self.shared.end(cause.clone());
         cause
     }
 
-    fn receive(&mut self, cx: &mut Context<'_>, budget: &mut usize) -> bool {
-        let mut busy = false;
-        while *budget > 0
-            && self.received_all.is_none()
-            && self.shared.queued() <= 2 * self.config.max_queued
-        {
-            let Poll::Ready(incoming) = self.link.poll_recv(cx) else { break };
-            busy = true;
-            *budget -= 1;
-            match incoming {
-                Ok(Incoming::Message(message, _)) => {
-                    self.message(message, None);
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<LinkError> {
+        self.idle = Idle::default();
+        let mut budget = BUDGET;
+        let turned = loop {
+            match self.turn(cx, &mut budget) {
+                Ok(()) if budget == 0 => {
+                    cx.waker().wake_by_ref();
+                    break Ok(());
                 }
-                Ok(Incoming::Batch(messages)) => self.batch(messages),
-                Ok(Incoming::Malformed(fault)) => {
-                    if let Some(answer) = self.protocol.malformed(&fault) {
-                        self.shared.push_response(answer);
-                    }
-                    // A response that can't be read still ends the call that waits for it.
-                    self.fail_by_fault(&fault);
-                }
-                Ok(Incoming::StreamEnded { id, cause }) => {
-                    self.shared.complete(&id, Err(AskError::Link(cause)));
-                }
-                Err(cause) => {
-                    self.protocol.observe(&Event::Ended { cause: &cause });
-                    self.shared.fail_pending(&cause);
-                    self.drain = self.config.drain.as_ref().map(|limit| limit());
-                    self.received_all = Some(cause);
-                }
+                Ok(()) if self.is_idle() && self.shared.park(cx.waker()) => break Ok(()),
+                Ok(()) => {}
+                Err(cause) => break Err(cause),
             }
+        };
+        // What was handed over in all those turns is written together.
+        let flushed = turned.and_then(|()| match self.link.poll_flush(cx) {
+            Poll::Ready(flushed) => flushed,
+            Poll::Pending => Ok(()),
+        });
+        if let Err(cause) = flushed {
+            return Poll::Ready(self.broken(cx, cause));
         }
-        busy
+        let closed = match self.stage {
+            Stage::ClosingLink => self.link.poll_close(cx),
+            Stage::OutOfTime => Poll::Ready(match self.link.poll_close(cx) {
+                Poll::Ready(closed) => closed,
+                Poll::Pending => Ok(()),
+            }),
+            Stage::Open | Stage::Draining(_) | Stage::Closing => Poll::Pending,
+        };
+        closed.map(|closed| closed.err().unwrap_or(LinkError::Closed))
     }
 
+    /// Does what can be done now, as far as the budget goes.
+    fn turn(&mut self, cx: &mut Context<'_>, budget: &mut usize) -> Result<(), LinkError> {
+        let mut woken = std::mem::take(&mut self.woken);
+        let turn = self.shared.turn(&mut woken);
+        (self.queued, self.load) = (turn.queued, turn.load);
+        if turn.closing && matches!(self.stage, Stage::Open | Stage::Draining(_)) {
+            self.drop_exchanges();
+            self.stage = Stage::Closing;
+        }
+        self.receive(cx, budget)?;
+        for index in woken.drain(..) {
+            *budget = budget.saturating_sub(1);
+            if let Some((exchange, end)) = self.exchanges.poll_woken(index) {
+                self.over(&exchange, end);
+            }
+        }
+        self.woken = woken;
+        while *budget > 0 && self.load.room && self.exchanges.fresh() > 0 {
+            *budget -= 1;
+            if let Some((exchange, end)) = self.exchanges.poll_fresh() {
+                self.over(&exchange, end);
+            }
+        }
+        if let Stage::Draining(Some(limit)) = &mut self.stage
+            && limit.as_mut().poll(cx).is_ready()
+        {
+            self.drop_exchanges();
+            self.stage = Stage::OutOfTime;
+        }
+        self.send(cx, budget)?;
+        let done = match self.stage {
+            Stage::Draining(_) => self.exchanges.len() == 0,
+            Stage::Closing => true,
+            Stage::Open | Stage::OutOfTime | Stage::ClosingLink => false,
+        };
+        if done && !self.queued && self.shared.close_if_empty() {
+            self.stage = Stage::ClosingLink;
+        }
+        Ok(())
+    }
+
+    /// Whether the next turn would do nothing, unless something new has come.
+    fn is_idle(&self) -> bool {
+        (self.idle.receive || !self.receives())
+            && (self.idle.send || !self.queued)
+            && (self.exchanges.fresh() == 0 || !self.load.room)
+    }
+
+    /// Whether anything more is taken from the link.
+    fn receives(&self) -> bool {
+        // As many as a peer of our own kind has requests open, at least.
+        let answers = self.config.max_queued.saturating_mul(4).max(1024);
+        !self.received_all && self.load.answers <= answers
+    }
+
+    fn receive(&mut self, cx: &mut Context<'_>, budget: &mut usize) -> Result<(), LinkError> {
+        while *budget > 0 && !self.idle.receive && self.receives() {
+            let Poll::Ready(incoming) = self.link.poll_recv(cx) else {
+                self.idle.receive = true;
+                break;
+            };
+            *budget -= 1;
+            match incoming {
+                Ok(incoming) if matches!(self.stage, Stage::Open) => self.incoming(incoming),
+                Ok(incoming) => self.last_incoming(incoming),
+                Err(cause) => self.received_all(cause)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn incoming(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Message(message, _) => self.message(message, None),
+            Incoming::Batch(messages) => self.batch(messages),
+            Incoming::Malformed(fault) => {
+                let answer = self.malformed(&fault);
+                self.push(answer.map(Command::Send));
+            }
+            Incoming::StreamEnded { id, cause } => {
+                self.shared.complete(&id, Err(AskError::Link(cause)));
+            }
+        }
+    }
+
+    /// What still comes in while this side closes. It goes on reading, since a peer that can't
+    /// write may not read either; and a response that was on its way is welcome.
+    fn last_incoming(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Message(Message::Response(response), _) => self.response(response),
+            Incoming::Malformed(fault) => self.fail_by_fault(&fault),
+            Incoming::Message(..) | Incoming::Batch(_) | Incoming::StreamEnded { .. } => {}
+        }
+    }
+
+    /// An error if there is nobody left who could be answered.
+    fn received_all(&mut self, cause: LinkError) -> Result<(), LinkError> {
+        self.received_all = true;
+        self.protocol.observe(&Event::Ended { cause: &cause });
+        self.shared.received_all(&cause);
+        if !cause.is_closed() {
+            return Err(cause);
+        }
+        if let Stage::Open = self.stage {
+            self.stage = Stage::Draining(self.config.drain.as_ref().map(|limit| limit()));
+        }
+        Ok(())
+    }
+
+    /// The medium takes nothing more. What it has brought in before still counts.
+    fn broken(&mut self, cx: &mut Context<'_>, cause: LinkError) -> LinkError {
+        for _ in 0..BUDGET {
+            if self.received_all {
+                break;
+            }
+            match self.link.poll_recv(cx) {
+                Poll::Ready(Ok(incoming)) => self.last_incoming(incoming),
+                // Where a child process ended, this side of the link knows how.
+                Poll::Ready(Err(better)) if !better.is_closed() => return better,
+                Poll::Ready(Err(_)) | Poll::Pending => break,
+            }
+        }
+        cause
+    }
+
+    /// The answer to what is no message.
+    fn malformed(&mut self, fault: &Fault) -> Option<Outgoing> {
+        self.fail_by_fault(fault);
+        self.protocol.malformed(fault).filter(|_| fault.is_answered())
+    }
+
+    /// A response that can't be read still ends the call that waits for it.
     fn fail_by_fault(&self, fault: &Fault) {
         if fault.response
             && let Some(id) = &fault.id
@@ -240,7 +280,6 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
         }
     }
 
-    /// Answers whether an exchange was opened that is still open, as a member of `batch`.
     fn message(&mut self, message: Message, batch: Option<u64>) {
         let arrival = Arrival { in_batch: batch.is_some() };
         match message {
@@ -253,17 +292,13 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
     fn request(&mut self, request: Request, arrival: Arrival, batch: Option<u64>) {
         let refusal = if self.exchanges.contains(&request.id) {
             ErrorObject::invalid_request("a request with this id is being served")
-        } else if self.exchanges.len() >= self.config.max_exchanges {
+        } else if self.is_full() {
             self.protocol.overloaded()
         } else {
             match self.protocol.request(&request, arrival) {
                 RequestVerdict::Serve(extensions) => {
-                    let exchange = Exchange {
-                        id: Some(request.id.clone()),
-                        method: request.method.clone(),
-                        sink: Arc::new(ExchangeSink::new(Arc::clone(&self.shared))),
-                        batch,
-                    };
+                    let id = Some(request.id.clone());
+                    let exchange = self.exchange(id, request.method.clone(), batch);
                     let inbound = Inbound::new(Call::Request(request)).with_extensions(extensions);
                     return self.start(exchange, inbound);
                 }
@@ -275,20 +310,14 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
 
     fn notification(&mut self, notification: Notification, arrival: Arrival) {
         match self.protocol.notification(&notification, arrival) {
-            NotificationVerdict::Serve(_) if self.exchanges.len() >= self.config.max_exchanges => {
+            NotificationVerdict::Serve(_) if self.is_full() => {
                 let event = Event::NotificationDropped { method: &notification.method };
                 self.protocol.observe(&event);
             }
             NotificationVerdict::Serve(extensions) => {
-                let exchange = Exchange {
-                    id: None,
-                    method: notification.method.clone(),
-                    sink: Arc::new(ExchangeSink::new(Arc::clone(&self.shared))),
-                    batch: None,
-                };
-                let inbound =
-                    Inbound::new(Call::Notification(notification)).with_extensions(extensions);
-                self.start(exchange, inbound);
+                let exchange = self.exchange(None, notification.method.clone(), None);
+                let call = Call::Notification(notification);
+                self.start(exchange, Inbound::new(call).with_extensions(extensions));
             }
             NotificationVerdict::Cancel { id } => {
                 if let Some(exchange) = self.exchanges.cancel(&id) {
@@ -301,43 +330,34 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
     }
 
     fn response(&mut self, response: Response) {
-        let known = match response.id.clone() {
-            Some(id) => self.shared.complete(&id, Ok(response.clone())),
-            None => false,
+        let Some(id) = response.id.clone() else {
+            self.protocol.observe(&match &response.outcome {
+                Err(error) => Event::PeerError { error },
+                Ok(_) => Event::UnknownResponse { id: None },
+            });
+            return;
         };
-        if !known {
-            self.protocol.observe(&Event::UnknownResponse { id: response.id.as_ref() });
+        if !self.shared.complete(&id, Ok(response)) {
+            self.protocol.observe(&Event::UnknownResponse { id: Some(&id) });
         }
     }
 
     fn batch(&mut self, messages: Vec<Result<Message, Fault>>) {
         if !self.protocol.batches() {
-            let fault = Fault::new(FaultKind::NoBatches);
-            if let Some(answer) = self.protocol.malformed(&fault) {
-                self.shared.push_response(answer);
-            }
-            return;
+            return self.refuse_batch(messages);
         }
-        self.next_batch += 1;
-        let number = self.next_batch;
-        // One more than there are members, so that it isn't complete before all were read.
-        self.batches.insert(number, Batch { open: 1, responses: Vec::new() });
+        let number = self.batches.open();
         for message in messages {
             match message {
                 Ok(message) => {
-                    if matches!(message, Message::Request(_))
-                        && let Some(batch) = self.batches.get_mut(&number)
-                    {
-                        batch.open += 1;
+                    if let Message::Request(_) = message {
+                        self.batches.add(number);
                     }
                     self.message(message, Some(number));
                 }
                 Err(fault) => {
-                    self.fail_by_fault(&fault);
-                    if let Some(answer) = self.protocol.malformed(&fault)
-                        && let Some(batch) = self.batches.get_mut(&number)
-                    {
-                        batch.responses.push(answer);
+                    if let Some(answer) = self.malformed(&fault) {
+                        self.batches.push(number, answer);
                     }
                 }
             }
@@ -345,27 +365,69 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
         self.close_member(Some(number), None);
     }
 
+    fn refuse_batch(&mut self, messages: Vec<Result<Message, Fault>>) {
+        let kind = FaultKind::NoBatches;
+        let mut fault = Fault::new(kind);
+        fault.response = true;
+        for message in messages {
+            match message {
+                // Whoever waits for this gets no other.
+                Ok(Message::Response(Response { id: Some(id), .. })) => {
+                    self.shared.complete(&id, Err(AskError::Malformed(kind)));
+                }
+                Ok(Message::Response(_)) => {}
+                Err(inner) if inner.response => self.fail_by_fault(&inner),
+                Ok(Message::Request(_) | Message::Notification(_)) | Err(_) => {
+                    fault.response = false;
+                }
+            }
+        }
+        let answer = self.malformed(&fault);
+        self.push(answer.map(Command::Send));
+    }
+
+    /// Whether one more exchange can be begun now, or only once there is room for its answer.
+    fn begins_now(&self) -> bool {
+        self.load.room && self.exchanges.fresh() == 0
+    }
+
+    fn is_full(&self) -> bool {
+        let fresh = self.exchanges.fresh();
+        let same = if self.begins_now() { self.exchanges.len() - fresh } else { fresh };
+        same >= self.config.max_exchanges
+    }
+
+    fn exchange(&self, id: Option<RequestId>, method: Name, batch: Option<u64>) -> Exchange {
+        let sink = Arc::new(ExchangeSink::new(Arc::clone(&self.shared)));
+        Exchange { id, method, sink, batch }
+    }
+
     fn start(&mut self, exchange: Exchange, inbound: Inbound) {
         let service = Arc::clone(&self.service);
         let replies = Replies::new(Arc::<ExchangeSink>::clone(&exchange.sink));
         let future = Box::pin(async move { service.call(inbound, replies).await });
-        if let Some((exchange, reply)) = self.exchanges.start(exchange, future) {
-            self.over(&exchange, reply);
+        if !self.begins_now() {
+            self.exchanges.start_later(exchange, future);
+        } else if let Some((exchange, end)) = self.exchanges.start(exchange, future) {
+            self.over(&exchange, end);
         }
     }
 
-    fn poll_exchanges(&mut self) -> bool {
-        let mut over = Vec::new();
-        let busy = self.exchanges.poll_woken(|exchange, reply| over.push((exchange, reply)));
-        for (exchange, reply) in over {
-            self.over(&exchange, reply);
-        }
-        busy
-    }
-
-    fn over(&mut self, exchange: &Exchange, reply: Reply) {
+    fn over(&mut self, exchange: &Exchange, end: End) {
         exchange.sink.end();
+        if let End::Panic = end {
+            self.protocol.observe(&Event::Panicked { method: &exchange.method });
+        }
         let Some(id) = &exchange.id else { return };
+        let reply = match end {
+            End::Reply(Reply::Response(response))
+                if !response.is_response() || response.id() != Some(id) =>
+            {
+                Reply::error(id, &ErrorObject::internal("no response was made"))
+            }
+            End::Reply(reply) => reply,
+            End::Panic => Reply::error(id, &ErrorObject::internal("internal error")),
+        };
         self.protocol.answered(id, &exchange.method, &reply);
         match reply {
             Reply::Response(response) => self.respond(exchange.batch, response),
@@ -373,62 +435,90 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
         }
     }
 
+    /// Drops what is open. Responses to a batch that were made are sent.
+    fn drop_exchanges(&mut self) {
+        self.exchanges.clear();
+        for responses in self.batches.take_all() {
+            self.push_batch(responses);
+        }
+    }
+
     fn respond(&mut self, batch: Option<u64>, response: Outgoing) {
         match batch {
-            None => self.shared.push_response(response),
+            None => self.push(Some(Command::Send(response))),
             Some(_) => self.close_member(batch, Some(response)),
         }
     }
 
     /// One member of the batch is done; the last one sends the array.
-    fn close_member(&mut self, number: Option<u64>, response: Option<Outgoing>) {
-        let Some(number) = number else { return };
-        let Some(batch) = self.batches.get_mut(&number) else { return };
-        batch.responses.extend(response);
-        batch.open = batch.open.saturating_sub(1);
-        if batch.open == 0
-            && let Some(batch) = self.batches.remove(&number)
-            && !batch.responses.is_empty()
+    fn close_member(&mut self, batch: Option<u64>, response: Option<Outgoing>) {
+        if let Some(number) = batch
+            && let Some(responses) = self.batches.close(number, response)
         {
-            self.shared.push_response(Outgoing::batch(&batch.responses));
+            self.push_batch(responses);
         }
     }
 
-    fn send(&mut self, cx: &mut Context<'_>) -> Result<bool, LinkError> {
-        let mut busy = false;
-        while self.shared.queued() > 0 {
-            match self.link.poll_ready(cx) {
-                Poll::Ready(ready) => ready?,
-                Poll::Pending => break,
-            }
-            let sent = match self.shared.pop() {
-                Some(Command::Send(message)) => self.send_one(message),
-                Some(Command::Abandon { id, method, notes, reason }) => {
-                    self.abandon(id, &method, &notes, reason.as_deref())
-                }
-                None => break,
-            };
-            sent?;
-            busy = true;
+    fn push_batch(&mut self, responses: Vec<Outgoing>) {
+        if !responses.is_empty() {
+            self.push(Some(Command::Batch(responses)));
         }
-        Ok(busy)
+    }
+
+    fn push(&mut self, answer: Option<Command>) {
+        if let Some(answer) = answer {
+            self.load = self.shared.push_answer(answer);
+            self.queued = true;
+        }
+    }
+
+    fn send(&mut self, cx: &mut Context<'_>, budget: &mut usize) -> Result<(), LinkError> {
+        while *budget > 0 && self.queued && !self.idle.send {
+            let Poll::Ready(ready) = self.link.poll_ready(cx) else {
+                self.idle.send = true;
+                break;
+            };
+            ready?;
+            *budget -= 1;
+            let (command, more, load) = self.shared.pop();
+            (self.queued, self.load) = (more, load);
+            match command {
+                Some(Command::Send(message)) => self.send_one(message)?,
+                Some(Command::Batch(responses)) => self.send_batch(responses)?,
+                Some(Command::Abandon { id, method, notes, reason }) => {
+                    self.abandon(id.into(), &method, &notes, reason.as_deref())?;
+                }
+                None => {}
+            }
+        }
+        Ok(())
     }
 
     fn send_one(&mut self, message: Outgoing) -> Result<(), LinkError> {
-        let head = message.head().clone();
-        match self.link.start_send(message) {
-            // Only this message is lost. Whoever waits for it has to know.
-            Err(LinkError::Refused { reason }) => {
-                match head {
-                    crate::Head::Request { id, .. } => {
-                        let cause = LinkError::Refused { reason };
-                        self.shared.complete(&id, Err(AskError::Link(cause)));
-                    }
-                    crate::Head::Result { id } => {
-                        let error = ErrorObject::internal(reason);
-                        self.link.start_send(Outgoing::error(Some(id), &error))?;
-                    }
-                    _ => {}
+        let (request, result) = match message.head() {
+            Head::Request { id, .. } => (Some(id.clone()), None),
+            Head::Result { id } => (None, Some(id.clone())),
+            Head::Notification { .. } | Head::Error { .. } | Head::Batch => (None, None),
+        };
+        let Err(cause) = self.link.start_send(message) else { return Ok(()) };
+        let LinkError::Refused { reason } = cause else { return Err(cause) };
+        // Only this message is lost. Whoever waits for it has to know.
+        if let Some(id) = request {
+            self.shared.complete(&id, Err(AskError::Link(LinkError::Refused { reason })));
+        }
+        if let Some(id) = result {
+            let error = Outgoing::error(Some(id), &ErrorObject::internal(reason));
+            self.push(Some(Command::Send(error)));
+        }
+        Ok(())
+    }
+
+    fn send_batch(&mut self, responses: Vec<Outgoing>) -> Result<(), LinkError> {
+        match self.link.start_send(Outgoing::batch(&responses)) {
+            Err(LinkError::Refused { .. }) => {
+                // One by one they may be small enough.
+                for response in responses {
+                    self.push(Some(Command::Send(response)));
                 }
                 Ok(())
             }
@@ -438,14 +528,17 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
 
     fn abandon(
         &mut self,
-        id: i64,
+        id: RequestId,
         method: &Name,
         notes: &Extensions,
         reason: Option<&str>,
     ) -> Result<(), LinkError> {
-        let id = RequestId::from(id);
         let notice = self.protocol.abandon_noted(&id, method, notes, reason);
-        self.link.abandon(&id, notice)
+        match self.link.abandon(&id, notice) {
+            // The peer isn't told, then.
+            Err(LinkError::Refused { .. }) => Ok(()),
+            told => told,
+        }
     }
 }
 

@@ -1,20 +1,23 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use super::shared::{Shared, remember};
-use crate::service::v1::{Ask, AskError, BoxFuture, Reply, ReplySink, SendError, TrySendError};
-use crate::{Name, Outgoing, RequestId, Response};
+use super::shared::Shared;
+use super::sink::ExchangeSink;
+use crate::service::v1::{BoxFuture, Reply};
+use crate::{Name, RequestId};
 
 /// The exchanges that are open: futures that are polled in the driver's own task, each woken by
 /// itself. No spawn, and no channel.
 pub(super) struct Exchanges {
+    shared: Arc<Shared>,
     slots: Vec<Slot>,
     free: Vec<usize>,
     by_id: HashMap<RequestId, usize>,
-    woken: Arc<Woken>,
-    scratch: Vec<usize>,
+    /// Those that were not polled yet, since there is no room for what they may answer.
+    fresh: VecDeque<usize>,
 }
 
 struct Slot {
@@ -26,6 +29,7 @@ struct Slot {
 struct Running {
     future: BoxFuture<'static, Reply>,
     exchange: Exchange,
+    fresh: bool,
 }
 
 /// What is known about an open exchange.
@@ -38,20 +42,19 @@ pub(super) struct Exchange {
     pub(super) batch: Option<u64>,
 }
 
-struct Woken {
-    list: Mutex<WokenList>,
+/// How an exchange ended by itself.
+pub(super) enum End {
+    Reply(Reply),
+    /// The service panicked.
+    Panic,
 }
 
-#[derive(Default)]
-struct WokenList {
-    slots: Vec<usize>,
-    driver: Option<Waker>,
-}
-
+/// Wakes one exchange. It may outlive that: then whoever has the slot is polled in vain.
 struct SlotWake {
     index: usize,
+    /// Invariant: if set, the slot is in the list of those that were woken, or about to be.
     queued: AtomicBool,
-    woken: Arc<Woken>,
+    shared: Arc<Shared>,
 }
 
 impl Wake for SlotWake {
@@ -60,25 +63,20 @@ impl Wake for SlotWake {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if self.queued.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let mut list = self.woken.list.lock().unwrap_or_else(PoisonError::into_inner);
-        list.slots.push(self.index);
-        if let Some(driver) = &list.driver {
-            driver.wake_by_ref();
+        if !self.queued.swap(true, Ordering::AcqRel) {
+            self.shared.wake_exchange(self.index);
         }
     }
 }
 
 impl Exchanges {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
         Self {
+            shared,
             slots: Vec::new(),
             free: Vec::new(),
             by_id: HashMap::new(),
-            woken: Arc::new(Woken { list: Mutex::default() }),
-            scratch: Vec::new(),
+            fresh: VecDeque::new(),
         }
     }
 
@@ -90,169 +88,129 @@ impl Exchanges {
         self.by_id.contains_key(id)
     }
 
-    pub(super) fn register_driver(&self, waker: &Waker) {
-        let mut list = self.woken.list.lock().unwrap_or_else(PoisonError::into_inner);
-        if !list.driver.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            list.driver = Some(waker.clone());
-        }
+    /// How many of them were not polled yet.
+    pub(super) fn fresh(&self) -> usize {
+        self.fresh.len()
     }
 
-    /// Takes an exchange on and polls it for the first time: most are over then.
+    /// Takes an exchange on, and polls it for the first time: most are over then.
     pub(super) fn start(
         &mut self,
         exchange: Exchange,
         future: BoxFuture<'static, Reply>,
-    ) -> Option<(Exchange, Reply)> {
-        let index = self.free.pop().unwrap_or_else(|| {
-            let wake = Arc::new(SlotWake {
-                index: self.slots.len(),
-                queued: AtomicBool::new(false),
-                woken: Arc::clone(&self.woken),
-            });
-            let waker = Waker::from(Arc::clone(&wake));
-            self.slots.push(Slot { running: None, wake, waker });
-            self.slots.len() - 1
-        });
-        if let Some(slot) = self.slots.get_mut(index) {
-            let mut running = Running { future, exchange };
-            if let Poll::Ready(reply) =
-                running.future.as_mut().poll(&mut Context::from_waker(&slot.waker))
-            {
-                self.free.push(index);
-                return Some((running.exchange, reply));
-            }
-            if let Some(id) = &running.exchange.id {
-                self.by_id.insert(id.clone(), index);
-            }
-            slot.running = Some(running);
+    ) -> Option<(Exchange, End)> {
+        let index = self.slot();
+        let mut running = Running { future, exchange, fresh: false };
+        if let Some(slot) = self.slots.get(index)
+            && let Poll::Ready(end) = running.poll(&slot.waker)
+        {
+            self.free.push(index);
+            return Some((running.over(), end));
         }
+        self.put(index, running);
         None
     }
 
-    /// Polls every exchange that was woken, and hands over those that are over.
-    pub(super) fn poll_woken(&mut self, mut over: impl FnMut(Exchange, Reply)) -> bool {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        {
-            let mut list = self.woken.list.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::swap(&mut scratch, &mut list.slots);
+    /// Takes an exchange on; [`poll_fresh`](Self::poll_fresh) begins it.
+    pub(super) fn start_later(&mut self, exchange: Exchange, future: BoxFuture<'static, Reply>) {
+        let index = self.slot();
+        self.put(index, Running { future, exchange, fresh: true });
+        self.fresh.push_back(index);
+    }
+
+    fn slot(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            let index = self.slots.len();
+            let (queued, shared) = (AtomicBool::new(false), Arc::clone(&self.shared));
+            let wake = Arc::new(SlotWake { index, queued, shared });
+            let waker = Waker::from(Arc::clone(&wake));
+            self.slots.push(Slot { running: None, wake, waker });
+            index
+        })
+    }
+
+    fn put(&mut self, index: usize, running: Running) {
+        if let Some(id) = &running.exchange.id {
+            self.by_id.insert(id.clone(), index);
         }
-        let any = !scratch.is_empty();
-        for index in scratch.drain(..) {
-            let Some(slot) = self.slots.get_mut(index) else { continue };
-            slot.wake.queued.store(false, Ordering::Release);
-            // A waker may outlive its exchange; whoever has the slot now is polled in vain.
-            let Some(running) = &mut slot.running else { continue };
-            if let Poll::Ready(reply) =
-                running.future.as_mut().poll(&mut Context::from_waker(&slot.waker))
-                && let Some(running) = slot.running.take()
-            {
-                self.free.push(index);
-                if let Some(id) = &running.exchange.id {
-                    self.by_id.remove(id);
-                }
-                over(running.exchange, reply);
-            }
+        if let Some(slot) = self.slots.get_mut(index) {
+            slot.running = Some(running);
         }
-        self.scratch = scratch;
-        any
+    }
+
+    fn take(&mut self, index: usize) -> Option<Running> {
+        let running = self.slots.get_mut(index)?.running.take()?;
+        self.free.push(index);
+        if let Some(id) = &running.exchange.id {
+            self.by_id.remove(id);
+        }
+        Some(running)
+    }
+
+    fn poll(&mut self, index: usize) -> Option<(Exchange, End)> {
+        let Slot { running, waker, .. } = self.slots.get_mut(index)?;
+        // One that is fresh was woken by a late waker of who had the slot before.
+        let running = running.as_mut().filter(|running| !running.fresh)?;
+        let Poll::Ready(end) = running.poll(waker) else { return None };
+        Some((self.take(index)?.over(), end))
+    }
+
+    /// Polls an exchange that was woken.
+    pub(super) fn poll_woken(&mut self, index: usize) -> Option<(Exchange, End)> {
+        // Before it is polled, so that a wake-up from here on counts.
+        self.slots.get(index)?.wake.queued.store(false, Ordering::Release);
+        self.poll(index)
+    }
+
+    /// Begins the exchange that has been waiting for that the longest.
+    pub(super) fn poll_fresh(&mut self) -> Option<(Exchange, End)> {
+        let index = self.fresh.pop_front()?;
+        self.slots.get_mut(index)?.running.as_mut()?.fresh = false;
+        self.poll(index)
     }
 
     /// Cancels the exchange of request `id`: its future learns of it, is polled once more, and
     /// dropped.
     pub(super) fn cancel(&mut self, id: &RequestId) -> Option<Exchange> {
-        let index = self.by_id.remove(id)?;
-        let slot = self.slots.get_mut(index)?;
-        let mut running = slot.running.take()?;
-        self.free.push(index);
+        let index = *self.by_id.get(id)?;
+        let mut running = self.take(index)?;
         running.exchange.sink.cancel();
-        let _ = running.future.as_mut().poll(&mut Context::from_waker(&slot.waker));
-        Some(running.exchange)
+        if running.fresh {
+            self.fresh.retain(|other| *other != index);
+        } else if let Some(slot) = self.slots.get(index) {
+            let _ = running.poll(&slot.waker);
+        }
+        Some(running.over())
     }
 
     /// Drops all of them.
     pub(super) fn clear(&mut self) {
-        for (index, slot) in self.slots.iter_mut().enumerate() {
-            if let Some(running) = slot.running.take() {
+        self.fresh.clear();
+        for index in 0..self.slots.len() {
+            if let Some(running) = self.take(index) {
                 running.exchange.sink.end();
-                self.free.push(index);
+                running.over();
             }
         }
-        self.by_id.clear();
     }
 }
 
-/// The replies of one exchange over a link.
-pub(super) struct ExchangeSink {
-    shared: Arc<Shared>,
-    over: AtomicBool,
-    cancelled: AtomicBool,
-    wakers: Mutex<Vec<Waker>>,
-}
-
-impl ExchangeSink {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self {
-            shared,
-            over: AtomicBool::new(false),
-            cancelled: AtomicBool::new(false),
-            wakers: Mutex::new(Vec::new()),
+impl Running {
+    /// A handler that panics costs its own exchange, not the connection.
+    fn poll(&mut self, waker: &Waker) -> Poll<End> {
+        let future = self.future.as_mut();
+        let poll = AssertUnwindSafe(|| future.poll(&mut Context::from_waker(waker)));
+        match catch_unwind(poll) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(reply)) => Poll::Ready(End::Reply(reply)),
+            Err(_) => Poll::Ready(End::Panic),
         }
     }
 
-    /// From here on nothing is sent.
-    pub(super) fn end(&self) {
-        self.over.store(true, Ordering::Release);
-    }
-
-    fn cancel(&self) {
-        self.end();
-        self.cancelled.store(true, Ordering::Release);
-        let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
-        wakers.drain(..).for_each(Waker::wake);
-    }
-
-    fn is_over(&self) -> bool {
-        self.over.load(Ordering::Acquire)
-    }
-}
-
-impl ReplySink for ExchangeSink {
-    fn poll_notify(
-        &self,
-        cx: &mut Context<'_>,
-        notification: &mut Option<Outgoing>,
-    ) -> Poll<Result<(), SendError>> {
-        if self.is_over() {
-            return Poll::Ready(Err(SendError));
-        }
-        self.shared.poll_notify(cx, notification)
-    }
-
-    fn try_notify(&self, notification: Outgoing) -> Result<(), TrySendError> {
-        if self.is_over() {
-            return Err(TrySendError::Closed);
-        }
-        self.shared.try_notify(notification)
-    }
-
-    fn ask(&self, ask: Ask) -> BoxFuture<'_, Result<Response, AskError>> {
-        if self.is_over() {
-            return Box::pin(std::future::ready(Err(AskError::Over)));
-        }
-        Box::pin(super::Peer { shared: Arc::clone(&self.shared) }.call(ask))
-    }
-
-    fn poll_cancelled(&self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.is_cancelled() {
-            return Poll::Ready(());
-        }
-        let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
-        remember(&mut wakers, cx.waker());
-        // Looked at again: it may have come between the look and the lock.
-        if self.is_cancelled() { Poll::Ready(()) } else { Poll::Pending }
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Acquire)
+    /// Drops the future; that may panic, too.
+    fn over(self) -> Exchange {
+        let Self { future, exchange, .. } = self;
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
+        exchange
     }
 }

@@ -24,7 +24,8 @@ pub trait Protocol: Send + 'static {
         let _ = (id, method, reply);
     }
 
-    /// The answer to a frame that is no message; `None` when it gets none.
+    /// The answer to a frame that is no message; `None` when it gets none. What would have been a
+    /// response or a notification gets none in any case.
     fn malformed(&mut self, fault: &Fault) -> Option<Outgoing> {
         fault.is_answered().then(|| Outgoing::error(fault.id.clone(), &fault.to_error()))
     }
@@ -106,6 +107,11 @@ pub enum Event<'a> {
         /// Its id.
         id: Option<&'a RequestId>,
     },
+    /// The peer reports an error that belongs to no request: one whose id it could not read.
+    PeerError {
+        /// What it said.
+        error: &'a ErrorObject,
+    },
     /// A notification was dropped, since too many exchanges were open.
     NotificationDropped {
         /// Its method.
@@ -115,6 +121,11 @@ pub enum Event<'a> {
     Canceled {
         /// The request.
         id: &'a RequestId,
+    },
+    /// The service panicked. A request was answered by an internal error.
+    Panicked {
+        /// The method of the request or notification.
+        method: &'a Name,
     },
     /// The peer sends nothing more.
     Ended {

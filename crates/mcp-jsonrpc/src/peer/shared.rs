@@ -1,25 +1,22 @@
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
-use std::future::poll_fn;
-use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use super::config::DriverConfig;
 use crate::link::v1::LinkError;
-use crate::service::v1::{Ask, AskError, BoxFuture, Outlet, SendError, TrySendError};
+use crate::service::v1::{Ask, AskError, SendError, TrySendError};
+use crate::wait::{Place, WaitList};
 use crate::{Extensions, Name, Outgoing, RequestId, Response};
 
-/// A handle on a peer that a [`Driver`](super::Driver) drives: for requests and notifications of
-/// our own. Cheap to clone.
-#[derive(Clone)]
-pub struct Peer {
-    pub(super) shared: Arc<Shared>,
-}
-
-/// What handles and driver share.
+/// What the driver and the handles share: the queue of what is to be sent, and the requests of
+/// ours that wait for a response.
+///
+/// Wakers and messages are foreign code, which may come back here when it is woken or dropped.
+/// So neither happens under the lock.
 pub(super) struct Shared {
     state: Mutex<State>,
-    pub(super) max_pending: usize,
+    max_pending: usize,
     max_queued: usize,
     max_queued_bytes: usize,
 }
@@ -27,16 +24,29 @@ pub(super) struct Shared {
 struct State {
     queue: VecDeque<Command>,
     queued_bytes: usize,
-    /// Producers that wait for room.
-    waiting: Vec<Waker>,
+    queued_answers: usize,
+    /// Who waits for room in the queue.
+    ///
+    /// Invariant: if there is room while somebody waits, then somebody else was woken for it,
+    /// and hands it on when done: by taking it, or by going away.
+    room: WaitList,
     pending: BTreeMap<i64, Slot>,
     next_id: i64,
+    /// Exchanges that were woken.
+    woken: Vec<usize>,
+    /// There is something new for the driver since it looked.
+    news: bool,
+    /// Here while the driver waits, so that it is woken once for all that is new.
     driver: Option<Waker>,
+    /// This side has closed: nothing new is taken.
     closing: bool,
+    /// Nothing more comes in.
+    received_all: Option<LinkError>,
     ended: Option<LinkError>,
-    watchers: Vec<Waker>,
+    watchers: WaitList,
 }
 
+/// A request of ours.
 enum Slot {
     Waiting { method: Name, waker: Option<Waker> },
     Done(Result<Response, AskError>),
@@ -44,26 +54,53 @@ enum Slot {
 
 pub(super) enum Command {
     Send(Outgoing),
-    Abandon { id: i64, method: Name, notes: Extensions, reason: Option<String> },
+    /// Responses that belong in one array.
+    Batch(Vec<Outgoing>),
+    Abandon {
+        id: i64,
+        method: Name,
+        notes: Extensions,
+        reason: Option<String>,
+    },
+}
+
+/// What the driver is told at the start of a turn.
+pub(super) struct Turn {
+    /// Something is to be sent.
+    pub(super) queued: bool,
+    pub(super) closing: bool,
+    pub(super) load: Load,
+}
+
+/// What is known about the queue.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Load {
+    /// There is room for one more message.
+    pub(super) room: bool,
+    pub(super) answers: usize,
 }
 
 impl Shared {
-    pub(super) fn new(max_pending: usize, max_queued: usize, max_queued_bytes: usize) -> Self {
+    pub(super) fn new(config: &DriverConfig) -> Self {
         Self {
             state: Mutex::new(State {
                 queue: VecDeque::new(),
                 queued_bytes: 0,
-                waiting: Vec::new(),
+                queued_answers: 0,
+                room: WaitList::default(),
                 pending: BTreeMap::new(),
                 next_id: 1,
+                woken: Vec::new(),
+                news: false,
                 driver: None,
                 closing: false,
+                received_all: None,
                 ended: None,
-                watchers: Vec::new(),
+                watchers: WaitList::default(),
             }),
-            max_pending,
-            max_queued,
-            max_queued_bytes,
+            max_pending: config.max_pending,
+            max_queued: config.max_queued.max(1),
+            max_queued_bytes: config.max_queued_bytes,
         }
     }
 
@@ -72,332 +109,439 @@ impl Shared {
     }
 
     fn has_room(&self, state: &State) -> bool {
-        state.queue.len() < self.max_queued && state.queued_bytes < self.max_queued_bytes
+        // One message always fits: there is none that never does.
+        state.queue.is_empty()
+            || (state.queue.len() < self.max_queued && state.queued_bytes < self.max_queued_bytes)
     }
 
+    fn load(&self, state: &State) -> Load {
+        Load { room: self.has_room(state), answers: state.queued_answers }
+    }
+
+    /// Who is to be woken for the room that there is.
+    fn next_for_room(&self, state: &mut State) -> Option<Waker> {
+        if self.has_room(state) { state.room.pop() } else { None }
+    }
+}
+
+/// What senders call.
+impl Shared {
+    /// Queues the notification as soon as there is room. `over` says that its exchange is.
     pub(super) fn poll_notify(
-        &self,
+        self: &Arc<Self>,
         cx: &mut Context<'_>,
-        notification: &mut Option<Outgoing>,
+        slot: &mut Option<Outgoing>,
+        over: Option<&AtomicBool>,
     ) -> Poll<Result<(), SendError>> {
+        let Some(mut notification) = slot.take() else { return Poll::Ready(Ok(())) };
+        // The place in the line is kept with what waits, and given up when that is dropped.
+        let ticket = notification.notes.remove::<Ticket>();
         let mut state = self.lock();
-        if state.ended.is_some() || state.closing {
+        if state.refuses(over) {
+            *slot = Some(notification);
             return Poll::Ready(Err(SendError));
         }
-        if !self.has_room(&state) {
-            remember(&mut state.waiting, cx.waker());
-            return Poll::Pending;
+        if self.has_room(&state) {
+            let driver = state.push(Command::Send(notification));
+            let next = self.next_for_room(&mut state);
+            drop(state);
+            wake([driver, next]);
+            return Poll::Ready(Ok(()));
         }
-        if let Some(notification) = notification.take() {
-            state.push(Command::Send(notification));
-        }
-        Poll::Ready(Ok(()))
+        let ticket = ticket.unwrap_or_else(|| Arc::new(Ticket::new(Arc::clone(self))));
+        let before = state.room.wait(&mut ticket.place(), cx.waker());
+        drop(state);
+        drop(before);
+        notification.notes.insert_arc(ticket);
+        *slot = Some(notification);
+        Poll::Pending
     }
 
-    pub(super) fn try_notify(&self, notification: Outgoing) -> Result<(), TrySendError> {
+    /// Queues the notification if there is room. `over` says that its exchange is.
+    pub(super) fn try_notify(
+        &self,
+        notification: Outgoing,
+        over: Option<&AtomicBool>,
+    ) -> Result<(), TrySendError> {
         let mut state = self.lock();
-        if state.ended.is_some() || state.closing {
+        if state.refuses(over) {
             return Err(TrySendError::Closed);
         }
         if !self.has_room(&state) {
             return Err(TrySendError::Full);
         }
-        state.push(Command::Send(notification));
+        let driver = state.push(Command::Send(notification));
+        drop(state);
+        wake([driver, None]);
         Ok(())
     }
 
-    /// Queues a response whatever the queue holds: their number is bounded by the driver.
-    pub(super) fn push_response(&self, response: Outgoing) {
+    /// Queues a request as soon as there is room, under an id of its own.
+    pub(super) fn poll_start(
+        &self,
+        cx: &mut Context<'_>,
+        ask: &Ask,
+        place: &mut Place,
+    ) -> Poll<Result<i64, AskError>> {
         let mut state = self.lock();
-        state.queued_bytes += response.frame().len();
-        state.queue.push_back(Command::Send(response));
-    }
-
-    pub(super) fn pop(&self) -> Option<Command> {
-        let mut state = self.lock();
-        let command = state.queue.pop_front();
-        if let Some(Command::Send(message)) = &command {
-            state.queued_bytes = state.queued_bytes.saturating_sub(message.frame().len());
+        if let Some(error) = self.refuses_request(&state) {
+            drop(state);
+            return Poll::Ready(Err(error));
         }
-        if command.is_some() && !state.waiting.is_empty() && self.has_room(&state) {
-            state.waiting.drain(..).for_each(Waker::wake);
+        if !self.has_room(&state) {
+            let before = state.room.wait(place, cx.waker());
+            drop(state);
+            drop(before);
+            return Poll::Pending;
         }
-        command
+        let id = state.next_id;
+        state.next_id += 1;
+        let mut request = Outgoing::request_raw(id.into(), ask.method.clone(), ask.params.as_ref());
+        request.notes = ask.notes.clone();
+        let waker = Some(cx.waker().clone());
+        state.pending.insert(id, Slot::Waiting { method: ask.method.clone(), waker });
+        let driver = state.push(Command::Send(request));
+        let gone = state.room.leave(place);
+        let next = self.next_for_room(&mut state);
+        drop(state);
+        wake([driver, next]);
+        drop(gone);
+        Poll::Ready(Ok(id))
     }
 
-    pub(super) fn queued(&self) -> usize {
-        self.lock().queue.len()
-    }
-
-    pub(super) fn register_driver(&self, waker: &Waker) -> bool {
-        let mut state = self.lock();
-        if !state.driver.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            state.driver = Some(waker.clone());
+    fn refuses_request(&self, state: &State) -> Option<AskError> {
+        let gone = state.ended.as_ref().or(state.received_all.as_ref());
+        if let Some(cause) = gone {
+            return Some(AskError::Link(cause.clone()));
         }
-        state.closing
+        if state.closing {
+            return Some(AskError::Link(LinkError::Closed));
+        }
+        (state.pending.len() >= self.max_pending)
+            .then_some(AskError::TooMany { limit: self.max_pending })
     }
 
-    /// Hands a response to the call that waits for it; `false` when there is none.
-    pub(super) fn complete(&self, id: &RequestId, response: Result<Response, AskError>) -> bool {
-        let Some(id) = id.as_i64() else { return false };
+    /// Gives a place in the line for room up; whoever was woken for room hands it on.
+    pub(super) fn leave(&self, place: &mut Place) {
+        if !place.is_taken() {
+            return;
+        }
         let mut state = self.lock();
-        match state.pending.get_mut(&id) {
-            Some(slot @ Slot::Waiting { .. }) => {
-                if let Slot::Waiting { waker: Some(waker), .. } =
-                    std::mem::replace(slot, Slot::Done(response))
-                {
-                    waker.wake();
-                }
-                true
+        let waiting = state.room.leave(place);
+        let next = if waiting.is_none() { self.next_for_room(&mut state) } else { None };
+        drop(state);
+        wake([next, None]);
+        drop(waiting);
+    }
+
+    /// The response to request `id`.
+    pub(super) fn poll_response(
+        &self,
+        cx: &mut Context<'_>,
+        id: i64,
+    ) -> Poll<Result<Response, AskError>> {
+        let mut state = self.lock();
+        if let Some(Slot::Waiting { waker, .. }) = state.pending.get_mut(&id) {
+            let before = match waker {
+                Some(known) if known.will_wake(cx.waker()) => None,
+                _ => waker.replace(cx.waker().clone()),
+            };
+            drop(state);
+            drop(before);
+            return Poll::Pending;
+        }
+        match state.pending.remove(&id) {
+            Some(Slot::Done(outcome)) => Poll::Ready(outcome),
+            // It was taken before.
+            Some(Slot::Waiting { .. }) | None => Poll::Ready(Err(AskError::Over)),
+        }
+    }
+
+    /// Gives request `id` up, and has the peer told so if it has heard of it.
+    pub(super) fn give_up(&self, id: i64, notes: &Extensions, reason: Option<String>) {
+        let mut state = self.lock();
+        let slot = state.pending.remove(&id);
+        let (mut driver, mut next, mut unsent) = (None, None, None);
+        if let Some(Slot::Waiting { method, .. }) = &slot
+            && state.ended.is_none()
+        {
+            unsent = state.take_unsent(id);
+            if unsent.is_some() {
+                next = self.next_for_room(&mut state);
+            } else if !state.closing {
+                let (method, notes) = (method.clone(), notes.clone());
+                driver = state.push(Command::Abandon { id, method, notes, reason });
             }
-            // The second response to a request is as unknown as any.
-            Some(Slot::Done(_)) | None => false,
         }
+        drop(state);
+        wake([driver, next]);
+        drop((slot, unsent));
     }
 
-    /// Nothing comes from the peer any more: fails every call that waits. Sending goes on.
-    pub(super) fn fail_pending(&self, cause: &LinkError) {
+    /// Begins to close: what is queued is still sent, and nothing else.
+    pub(super) fn close(&self) {
         let mut state = self.lock();
-        for slot in state.pending.values_mut() {
-            if let Slot::Waiting { waker, .. } = slot {
-                let waker = waker.take();
-                *slot = Slot::Done(Err(AskError::Link(cause.clone())));
-                waker.into_iter().for_each(Waker::wake);
-            }
-        }
+        state.closing = true;
+        let driver = state.tell_driver();
+        let room = state.room.take();
+        drop(state);
+        room.wake();
+        wake([driver, None]);
     }
 
-    /// The driver is gone.
-    pub(super) fn end(&self, cause: LinkError) {
-        self.fail_pending(&cause);
+    /// Why everything is over, once it is.
+    pub(super) fn poll_ended(&self, cx: &mut Context<'_>, place: &mut Place) -> Poll<LinkError> {
         let mut state = self.lock();
-        state.queue.clear();
-        state.queued_bytes = 0;
-        state.ended.get_or_insert(cause);
-        state.driver = None;
-        let State { waiting, watchers, .. } = &mut *state;
-        waiting.drain(..).chain(watchers.drain(..)).for_each(Waker::wake);
+        if let Some(cause) = &state.ended {
+            return Poll::Ready(cause.clone());
+        }
+        let before = state.watchers.wait(place, cx.waker());
+        drop(state);
+        drop(before);
+        Poll::Pending
+    }
+
+    /// Gives up waiting for the end.
+    pub(super) fn stop_watching(&self, place: &mut Place) {
+        if place.is_taken() {
+            let waker = self.lock().watchers.leave(place);
+            drop(waker);
+        }
     }
 
     pub(super) fn is_ended(&self) -> bool {
         self.lock().ended.is_some()
     }
 
-    fn start(&self, ask: &Ask) -> Result<Option<i64>, AskError> {
+    /// How many requests wait for a response, and how many messages to be sent.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let state = self.lock();
+        let waiting =
+            state.pending.values().filter(|slot| matches!(slot, Slot::Waiting { .. })).count();
+        (waiting, state.queue.len())
+    }
+}
+
+/// What the driver calls, and the wakers of its exchanges.
+impl Shared {
+    /// Starts a turn: hands over the exchanges that were woken, into `woken`, which is empty.
+    pub(super) fn turn(&self, woken: &mut Vec<usize>) -> Turn {
         let mut state = self.lock();
-        if let Some(cause) = &state.ended {
-            return Err(AskError::Link(cause.clone()));
+        state.news = false;
+        std::mem::swap(&mut state.woken, woken);
+        let load = self.load(&state);
+        Turn { queued: !state.queue.is_empty(), closing: state.closing, load }
+    }
+
+    /// Has the driver woken from here on; `false` if there is something new already.
+    pub(super) fn park(&self, waker: &Waker) -> bool {
+        let mut state = self.lock();
+        if state.news {
+            return false;
         }
-        if state.closing {
-            return Err(AskError::Link(LinkError::Closed));
+        let before = state.driver.replace(waker.clone());
+        drop(state);
+        drop(before);
+        true
+    }
+
+    /// Exchange `index` wants to be polled.
+    pub(super) fn wake_exchange(&self, index: usize) {
+        let mut state = self.lock();
+        if state.ended.is_some() {
+            return;
         }
-        if state.pending.len() >= self.max_pending {
-            return Err(AskError::TooMany { limit: self.max_pending });
+        state.woken.push(index);
+        let driver = state.tell_driver();
+        drop(state);
+        wake([driver, None]);
+    }
+
+    /// Queues an answer whatever the queue holds: their number is bounded by the driver, which
+    /// alone calls this, and looks at the queue before it waits.
+    pub(super) fn push_answer(&self, answer: Command) -> Load {
+        let mut state = self.lock();
+        state.enqueue(answer);
+        self.load(&state)
+    }
+
+    /// The next thing to send, and whether there is more.
+    pub(super) fn pop(&self) -> (Option<Command>, bool, Load) {
+        let mut state = self.lock();
+        let command = state.pop();
+        let next = self.next_for_room(&mut state);
+        let (more, load) = (!state.queue.is_empty(), self.load(&state));
+        drop(state);
+        wake([next, None]);
+        (command, more, load)
+    }
+
+    /// Takes nothing more, if nothing is left to be sent.
+    pub(super) fn close_if_empty(&self) -> bool {
+        let mut state = self.lock();
+        if !state.queue.is_empty() {
+            return false;
         }
-        if !self.has_room(&state) {
-            return Ok(None);
+        state.closing = true;
+        let room = state.room.take();
+        drop(state);
+        room.wake();
+        true
+    }
+
+    /// Hands a response to the call that waits for it; `false` when there is none.
+    pub(super) fn complete(&self, id: &RequestId, outcome: Result<Response, AskError>) -> bool {
+        let Some(id) = id.as_i64() else { return false };
+        let mut state = self.lock();
+        // The second response to a request is as unknown as any.
+        let Some(slot @ Slot::Waiting { .. }) = state.pending.get_mut(&id) else { return false };
+        let before = std::mem::replace(slot, Slot::Done(outcome));
+        drop(state);
+        if let Slot::Waiting { waker, .. } = before {
+            wake([waker, None]);
         }
-        let id = state.next_id;
-        state.next_id += 1;
-        let mut request = Outgoing::request_raw(id.into(), ask.method.clone(), ask.params.as_ref());
-        request.notes = ask.notes.clone();
-        state.pending.insert(id, Slot::Waiting { method: ask.method.clone(), waker: None });
-        state.push(Command::Send(request));
-        Ok(Some(id))
+        true
+    }
+
+    /// Nothing comes from the peer any more: fails every call, now and later. Sending goes on.
+    pub(super) fn received_all(&self, cause: &LinkError) {
+        let mut state = self.lock();
+        state.received_all.get_or_insert_with(|| cause.clone());
+        let calls = state.fail_pending(cause);
+        let room = state.room.take();
+        drop(state);
+        room.wake();
+        calls.into_iter().flatten().for_each(Waker::wake);
+    }
+
+    /// The driver is gone.
+    pub(super) fn end(&self, cause: LinkError) {
+        let mut state = self.lock();
+        let calls = state.fail_pending(&cause);
+        state.ended.get_or_insert(cause);
+        state.queued_bytes = 0;
+        state.queued_answers = 0;
+        state.woken.clear();
+        let dropped = (std::mem::take(&mut state.queue), state.driver.take());
+        let (room, watchers) = (state.room.take(), state.watchers.take());
+        drop(state);
+        room.wake();
+        watchers.wake();
+        calls.into_iter().flatten().for_each(Waker::wake);
+        drop(dropped);
     }
 }
 
 impl State {
-    fn push(&mut self, command: Command) {
-        if let Command::Send(message) = &command {
-            self.queued_bytes += message.frame().len();
-        }
+    /// Whether nothing more may be sent: at all, or by the exchange that is `over`.
+    fn refuses(&self, over: Option<&AtomicBool>) -> bool {
+        // Read under the lock: the response is queued under it after `over` was set, so nothing
+        // of its exchange gets behind it.
+        self.ended.is_some()
+            || self.closing
+            || over.is_some_and(|over| over.load(Ordering::Acquire))
+    }
+
+    /// Queues a command; hands back the driver if that has to be woken.
+    #[must_use]
+    fn push(&mut self, command: Command) -> Option<Waker> {
+        self.enqueue(command);
+        self.tell_driver()
+    }
+
+    fn enqueue(&mut self, command: Command) {
+        let (bytes, answers) = command.weight();
+        self.queued_bytes += bytes;
+        self.queued_answers += answers;
         self.queue.push_back(command);
-        if let Some(driver) = &self.driver {
-            driver.wake_by_ref();
-        }
     }
-}
 
-/// Keeps a waker unless it is there already: one task that polls often must not fill the list.
-pub(super) fn remember(wakers: &mut Vec<Waker>, waker: &Waker) {
-    if !wakers.iter().any(|known| known.will_wake(waker)) {
-        wakers.push(waker.clone());
+    fn pop(&mut self) -> Option<Command> {
+        let command = self.queue.pop_front()?;
+        self.forget(&command);
+        Some(command)
     }
-}
 
-impl Peer {
-    /// Sends a request, and waits for its response.
-    ///
-    /// The request is sent when the call is first polled, under an id that this peer has never
-    /// been sent before. There is no time limit here.
+    fn forget(&mut self, command: &Command) {
+        let (bytes, answers) = command.weight();
+        self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
+        self.queued_answers = self.queued_answers.saturating_sub(answers);
+    }
+
+    /// Takes request `id` out of the queue, if it is still there.
+    fn take_unsent(&mut self, id: i64) -> Option<Command> {
+        // From the back: who gives up soon has not been waiting for long.
+        let at = self.queue.iter().rposition(|command| command.is_request(id))?;
+        let command = self.queue.remove(at)?;
+        self.forget(&command);
+        Some(command)
+    }
+
     #[must_use]
-    pub fn call(&self, ask: Ask) -> PendingCall {
-        PendingCall { shared: Arc::clone(&self.shared), ask, id: None, over: false }
+    fn tell_driver(&mut self) -> Option<Waker> {
+        self.news = true;
+        self.driver.take()
     }
 
-    /// Sends a notification, and waits for room for it.
-    ///
-    /// # Errors
-    ///
-    /// [`SendError`] when the peer is gone.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future before it is ready sends nothing.
-    pub async fn notify(&self, notification: Outgoing) -> Result<(), SendError> {
-        let mut notification = Some(notification);
-        poll_fn(|cx| self.shared.poll_notify(cx, &mut notification)).await
-    }
-
-    /// Ends the conversation in good order: what is queued is sent, then the link closed.
-    /// Calls that wait fail.
-    pub fn close(&self) {
-        let mut state = self.shared.lock();
-        state.closing = true;
-        if let Some(driver) = &state.driver {
-            driver.wake_by_ref();
-        }
-    }
-
-    /// Waits until the conversation is over; answers with why.
-    pub async fn closed(&self) -> LinkError {
-        poll_fn(|cx| {
-            let mut state = self.shared.lock();
-            match &state.ended {
-                Some(cause) => Poll::Ready(cause.clone()),
-                None => {
-                    remember(&mut state.watchers, cx.waker());
-                    Poll::Pending
-                }
+    #[must_use]
+    fn fail_pending(&mut self, cause: &LinkError) -> Vec<Option<Waker>> {
+        let waiting = self.pending.values_mut().filter_map(|slot| match slot {
+            Slot::Waiting { waker, .. } => {
+                let waker = waker.take();
+                *slot = Slot::Done(Err(AskError::Link(cause.clone())));
+                Some(waker)
             }
-        })
-        .await
-    }
-
-    /// How many requests of ours wait for a response.
-    #[must_use]
-    pub fn pending(&self) -> usize {
-        self.shared.lock().pending.len()
+            Slot::Done(_) => None,
+        });
+        waiting.collect()
     }
 }
 
-impl Outlet for Peer {
-    fn try_notify(&self, notification: Outgoing) -> Result<(), TrySendError> {
-        self.shared.try_notify(notification)
+impl Command {
+    /// Its bytes, and how many answers it is.
+    fn weight(&self) -> (usize, usize) {
+        match self {
+            Self::Send(message) => (message.frame().len(), usize::from(message.is_response())),
+            Self::Batch(responses) => {
+                (responses.iter().map(|response| response.frame().len()).sum(), 1)
+            }
+            Self::Abandon { .. } => (0, 0),
+        }
     }
 
-    fn ask(&self, ask: Ask) -> BoxFuture<'_, Result<Response, AskError>> {
-        Box::pin(self.call(ask))
-    }
-
-    fn is_closed(&self) -> bool {
-        self.shared.is_ended()
-    }
-}
-
-impl fmt::Debug for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.shared.lock();
-        f.debug_struct("Peer")
-            .field("pending", &state.pending.len())
-            .field("queued", &state.queue.len())
-            .field("ended", &state.ended)
-            .finish()
+    fn is_request(&self, id: i64) -> bool {
+        match self {
+            Self::Send(message) => {
+                matches!(message.head(), crate::Head::Request { id: known, .. } if known.as_i64() == Some(id))
+            }
+            Self::Batch(_) | Self::Abandon { .. } => false,
+        }
     }
 }
 
-/// A request of ours that waits for its response.
-///
-/// # Cancel safety
-///
-/// Dropping it gives the request up: the peer is told, as far as the protocol wants that, and a
-/// response that still comes is dropped.
-pub struct PendingCall {
+fn wake(wakers: [Option<Waker>; 2]) {
+    wakers.into_iter().flatten().for_each(Waker::wake);
+}
+
+/// A notification's place in the line for room.
+struct Ticket {
     shared: Arc<Shared>,
-    ask: Ask,
-    id: Option<i64>,
-    over: bool,
+    place: Mutex<Place>,
 }
 
-impl PendingCall {
-    /// The id of the request, once it was sent.
-    #[must_use]
-    pub fn id(&self) -> Option<RequestId> {
-        self.id.map(RequestId::from)
+impl Ticket {
+    fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, place: Mutex::default() }
     }
 
-    /// Gives the request up, and tells the peer why.
-    pub fn abandon(mut self, reason: impl Into<String>) {
-        self.give_up(Some(reason.into()));
-    }
-
-    fn give_up(&mut self, reason: Option<String>) {
-        let Some(id) = self.id.filter(|_| !self.over) else { return };
-        self.over = true;
-        let mut state = self.shared.lock();
-        if let Some(Slot::Waiting { method, .. }) = state.pending.remove(&id)
-            && state.ended.is_none()
-        {
-            let notes = self.ask.notes.clone();
-            state.push(Command::Abandon { id, method, notes, reason });
-        }
+    fn place(&self) -> MutexGuard<'_, Place> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Future for PendingCall {
-    type Output = Result<Response, AskError>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.get_mut();
-        if this.over {
-            return Poll::Ready(Err(AskError::Over));
-        }
-        let id = match this.id {
-            Some(id) => id,
-            None => match this.shared.start(&this.ask) {
-                Ok(Some(id)) => *this.id.insert(id),
-                Ok(None) => {
-                    remember(&mut this.shared.lock().waiting, cx.waker());
-                    return Poll::Pending;
-                }
-                Err(error) => {
-                    this.over = true;
-                    return Poll::Ready(Err(error));
-                }
-            },
-        };
-        let mut state = this.shared.lock();
-        match state.pending.get_mut(&id) {
-            Some(Slot::Waiting { waker, .. }) => {
-                *waker = Some(cx.waker().clone());
-                return Poll::Pending;
-            }
-            Some(Slot::Done(_)) | None => {}
-        }
-        this.over = true;
-        match state.pending.remove(&id) {
-            Some(Slot::Done(outcome)) => Poll::Ready(outcome),
-            Some(Slot::Waiting { .. }) | None => Poll::Ready(Err(AskError::Over)),
-        }
-    }
-}
-
-impl Drop for PendingCall {
+impl Drop for Ticket {
     fn drop(&mut self) {
-        self.give_up(None);
-        if let (true, Some(id)) = (self.over, self.id) {
-            // A response that came, but was never looked at.
-            self.shared.lock().pending.remove(&id);
-        }
-    }
-}
-
-impl fmt::Debug for PendingCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingCall")
-            .field("method", &self.ask.method)
-            .field("id", &self.id)
-            .finish()
+        let place = self.place.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.shared.leave(place);
     }
 }

@@ -1,3 +1,5 @@
 //! The boundary to whatever answers messages.
 
 pub mod v1;
+
+mod cancel;

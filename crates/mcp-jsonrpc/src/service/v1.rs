@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+pub use super::cancel::CancelSignal;
 use crate::link::v1::LinkError;
 use crate::{
     ErrorObject, Extensions, FaultKind, Message, Name, Notification, Outgoing, RawJson, Request,
@@ -278,10 +279,15 @@ impl Replies {
     }
 
     /// Waits until the peer cancels this exchange. Never ready if it doesn't.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future loses nothing.
     pub async fn cancelled(&self) {
-        match &self.0 {
-            Some(sink) => poll_fn(|cx| sink.poll_cancelled(cx)).await,
-            None => std::future::pending().await,
+        let Some(sink) = &self.0 else { return std::future::pending().await };
+        match sink.cancel_signal() {
+            Some(signal) => signal.given().await,
+            None => poll_fn(|cx| sink.poll_cancelled(cx)).await,
         }
     }
 
@@ -331,6 +337,13 @@ pub trait ReplySink: Send + Sync + 'static {
 
     /// Closes the stream of this exchange, if it has one that the peer can take up again.
     fn close_stream(&self) {}
+
+    /// The signal that the peer has canceled the exchange, where the sink keeps one: then nobody
+    /// polls, and futures that are gone leave no waker behind. A sink around a sink hands on
+    /// what that one has.
+    fn cancel_signal(&self) -> Option<&CancelSignal> {
+        None
+    }
 
     /// Ready once the peer has canceled the exchange. Wakes every waker it was given.
     fn poll_cancelled(&self, cx: &mut Context<'_>) -> Poll<()>;
