@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcp_jsonrpc::link::v1::{Connector, Incoming, Link, LinkError, LinkExt};
@@ -145,6 +146,22 @@ async fn what_was_sent_before_the_end_comes_first() {
     assert!(matches!(next(&mut link).await.unwrap(), Message::Notification(_)));
     let error = failure(&mut link).await;
     assert!(cause(&error).status().unwrap().success());
+}
+
+#[tokio::test]
+async fn a_task_that_comes_late_still_gets_what_was_sent_before_the_end() {
+    let script = r#"echo '{"jsonrpc":"2.0","id":1,"result":{}}'; exit 6"#;
+    let mut link = sh(script).spawn().unwrap();
+    // The runtime does not get to look at its pipes in between.
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut next = || loop {
+        match link.poll_recv(&mut cx) {
+            Poll::Ready(incoming) => break incoming,
+            Poll::Pending => std::thread::yield_now(),
+        }
+    };
+    assert!(matches!(next(), Ok(Incoming::Message(Message::Response(_), _))));
+    assert_eq!(cause(&next().unwrap_err()).status().unwrap().code(), Some(6));
 }
 
 #[tokio::test]

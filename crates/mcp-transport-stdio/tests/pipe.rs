@@ -120,6 +120,7 @@ async fn only_what_nobody_can_be_waiting_for_is_skipped_as_noise() {
         {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}\n\
         {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"x\",\"params\":[]}\n\
         {\"a\":1}\n\
+        {\"jsonrpc\":\"2.0\",\"result\":{}}\n\
         [1]\n\
         [2,{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"id\":3}]\n";
     let noise = Arc::new(Mutex::new(Vec::new()));
@@ -128,7 +129,7 @@ async fn only_what_nobody_can_be_waiting_for_is_skipped_as_noise() {
     let link = PipeLink::with_config(io::Cursor::new(input.to_vec()), tokio::io::sink(), config)
         .on_noise(Arc::new(move |line| sink.lock().unwrap().push(line.to_owned())));
     let all = received(link).await;
-    assert_eq!(ids(&all), ["-", "ResultAndError", "Params", "batch of 2"]);
+    assert_eq!(ids(&all), ["-", "ResultAndError", "Params", "NoId", "batch of 2"]);
     assert_eq!(*noise.lock().unwrap(), ["hello", r#"{"a":1}"#, "[1]"]);
 }
 

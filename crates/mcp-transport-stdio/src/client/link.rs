@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker, ready};
 use mcp_jsonrpc::Outgoing;
 use mcp_jsonrpc::link::v1::{Incoming, Link, LinkError};
 
-use super::process::{Reader, Writer};
+use super::process::{Reader, Writer, read_now};
 use super::supervisor::{Fate, Side, Supervisor};
 use crate::PipeLink;
 
@@ -113,26 +113,33 @@ impl Link for ChildLink {
         if let Some(cause) = &self.ended {
             return Poll::Ready(Err(cause.clone()));
         }
-        if !self.eof {
-            match self.pipe.poll_recv(cx) {
-                Poll::Ready(Ok(incoming)) => return Poll::Ready(Ok(incoming)),
-                Poll::Ready(Err(_)) => {
-                    self.eof = true;
-                    self.supervisor.end();
+        loop {
+            if !self.eof {
+                match self.pipe.poll_recv(cx) {
+                    Poll::Ready(Ok(incoming)) => return Poll::Ready(Ok(incoming)),
+                    Poll::Ready(Err(_)) => {
+                        self.eof = true;
+                        self.supervisor.end();
+                    }
+                    Poll::Pending => {}
                 }
-                Poll::Pending => {}
             }
+            if !self.has_news(cx) {
+                return Poll::Pending;
+            }
+            if self.supervisor.closing() {
+                // Somebody else may have begun it: stdin is still to be closed then.
+                let _ = self.pipe.poll_close(cx);
+            }
+            let Some(cause) = self.fate() else { return Poll::Pending };
+            if self.eof {
+                self.ended = Some(cause.clone());
+                return Poll::Ready(Err(cause));
+            }
+            // Others hold stdout open, and may for good. What has come so far counts, even if
+            // this task was so late that the runtime has not heard of it.
+            self.pipe.take_rest(read_now);
         }
-        if !self.has_news(cx) {
-            return Poll::Pending;
-        }
-        if self.supervisor.closing() {
-            // Somebody else may have begun it: stdin is still to be closed then.
-            let _ = self.pipe.poll_close(cx);
-        }
-        let Some(cause) = self.fate() else { return Poll::Pending };
-        self.ended = Some(cause.clone());
-        Poll::Ready(Err(cause))
     }
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), LinkError>> {

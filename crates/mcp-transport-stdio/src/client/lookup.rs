@@ -145,7 +145,11 @@ mod tests {
     #[test]
     fn what_lies_in_the_working_directory_is_not_found_by_its_bare_name() {
         let folder = Folder::new("planted", &[("x", 0o755)]);
-        for path in ["", ".", ":"] {
+        // The same folder, told from where this process is.
+        let depth = std::env::current_dir().unwrap().canonicalize().unwrap().components().count();
+        let relative = format!("{}{}", "../".repeat(depth - 1), &folder.0.to_str().unwrap()[1..]);
+        assert!(Path::new(&relative).join("x").exists());
+        for path in ["", ".", ":", &relative] {
             assert!(find_in("x", OsStr::new(path), Some(&folder.0)).is_err(), "{path:?}");
         }
     }

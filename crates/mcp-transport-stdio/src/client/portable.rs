@@ -35,6 +35,11 @@ impl StopStderr {
     pub(super) fn child_ended(&mut self) {}
 }
 
+/// The thread reads on by itself, and tells at once.
+pub(super) fn read_now(_: &Reader, _: &mut [u8]) -> io::Result<usize> {
+    Err(io::ErrorKind::WouldBlock.into())
+}
+
 /// Starts `command`, whose stdin and stdout are pipes.
 pub(super) fn start(mut command: Command) -> io::Result<Started> {
     let mut child = command.spawn()?;
@@ -131,12 +136,13 @@ mod tests {
         assert_eq!(said, "bye\n");
     }
 
-    #[test]
-    fn a_process_that_stays_is_killed() {
+    #[tokio::test]
+    async fn a_process_that_stays_is_killed() {
         let started = sh("exec sleep 3600");
         started.process.terminate();
         started.process.kill();
         assert!(!started.process.wait().unwrap().success());
         assert!(started.process.id() > 0 && !started.process.group_lives());
+        assert!(read_now(&started.stdout, &mut [0]).is_err());
     }
 }

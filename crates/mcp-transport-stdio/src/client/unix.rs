@@ -33,6 +33,11 @@ pub(super) struct Started {
     pub(super) stderr: Option<(StderrPipe, StopStderr)>,
 }
 
+/// Reads what is there, whether or not the runtime has heard of it yet.
+pub(super) fn read_now(reader: &Reader, buf: &mut [u8]) -> io::Result<usize> {
+    Ok(rustix::io::read(reader, buf)?)
+}
+
 /// Starts `command`, whose stdin and stdout are pipes.
 pub(super) fn start(mut command: Command) -> io::Result<Started> {
     let mut child = command.process_group(0).spawn()?;
@@ -199,5 +204,35 @@ impl Read for StderrPipe {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+
+    use super::*;
+
+    // Shows: FC-009
+    #[test]
+    fn the_last_words_of_a_process_are_known_although_others_hold_its_stderr() {
+        let mut command = Command::new("sh");
+        // The other one lives until its stdin ends.
+        command.args(["-c", "exec 3<&0; cat <&3 & echo last words >&2; exit 0"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stdin = child.stdin.take().unwrap();
+        let (told, stop) = io::pipe().unwrap();
+        let stderr = child.stderr.take().unwrap();
+        let mut stderr = StderrPipe { stderr, told, phase: Phase::Running };
+        let mut stop = StopStderr(stop);
+        child.wait().unwrap();
+        stop.child_ended();
+        let mut buf = [0; 100];
+        assert_eq!(stderr.read(&mut buf).unwrap(), "last words\n".len());
+        assert_eq!(stderr.read(&mut buf).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        drop(stop);
+        assert_eq!(stderr.read(&mut buf).unwrap(), 0);
+        drop(stdin);
     }
 }

@@ -108,6 +108,25 @@ where
         Arc::clone(&self.skipped)
     }
 
+    /// Takes what `read` finds without waiting, up to what a pipe may hold, for the last that
+    /// comes in. An error, such as that it would block, means that there is no more.
+    #[cfg(feature = "client")]
+    pub(crate) fn take_rest(&mut self, read: impl Fn(&R, &mut [u8]) -> io::Result<usize>) {
+        const PIPE: usize = 1024 * 1024;
+        let mut chunk = vec![0; 64 * 1024];
+        let mut taken = 0;
+        while !self.eof && taken < PIPE {
+            match read(&self.reader, &mut chunk) {
+                Ok(0) | Err(_) => break,
+                Ok(count) => {
+                    self.lines.feed(chunk.get(..count).unwrap_or_default());
+                    taken += count;
+                }
+            }
+        }
+        self.eof = true;
+    }
+
     /// The next line, or `None` at the end.
     fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Line>>> {
         loop {

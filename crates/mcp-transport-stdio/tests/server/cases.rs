@@ -137,6 +137,22 @@ cases! {
         }
     }
 
+    fn one_socket_for_everything_keeps_its_mode_so_that_stderr_does_not_fail() {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let shared = theirs.try_clone().unwrap();
+        let fd = || OwnedFd::from(theirs.try_clone().unwrap());
+        let mut child = server("echo").stdin(fd()).stdout(fd()).stderr(fd()).spawn().unwrap();
+        drop(theirs);
+        let mut stdout = BufReader::new(ours.try_clone().unwrap());
+        for id in 0..3 {
+            ours.write_all(request(id, &json!({})).as_bytes()).unwrap();
+            assert_eq!(read_response(&mut stdout)["id"], id);
+        }
+        assert!(!fcntl_getfl(&shared).unwrap().contains(OFlags::NONBLOCK), "while it is served");
+        ours.shutdown(Shutdown::Write).unwrap();
+        assert!(child.wait().unwrap().success());
+    }
+
     fn pipes_that_are_shared_stay_in_their_mode() {
         let (theirs_in, mut ours_in) = io::pipe().unwrap();
         let (ours_out, theirs_out) = io::pipe().unwrap();
