@@ -139,6 +139,17 @@ impl<'a, T> IntoIterator for &'a Listing<T> {
     }
 }
 
+/// Clones the items where the list is kept, or shared otherwise.
+impl<T: Clone> IntoIterator for Listing<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        Vec::from(self).into_iter()
+    }
+}
+
+/// Clones the items where the list is kept, or shared otherwise.
 impl<T: Clone> From<Listing<T>> for Vec<T> {
     fn from(list: Listing<T>) -> Self {
         match Arc::try_unwrap(list.0) {
