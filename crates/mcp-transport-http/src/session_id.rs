@@ -55,6 +55,7 @@ impl SessionId {
         &self.0
     }
 
+    #[cfg(feature = "server")]
     pub(crate) fn to_arc(&self) -> Arc<str> {
         Arc::clone(&self.0)
     }

@@ -1,6 +1,7 @@
 //! What goes wrong on real networks.
 
 #![cfg(test)]
+#![cfg(feature = "server")]
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! Host, Origin, and cross-origin requests.
 
 #![cfg(test)]
+#![cfg(feature = "server")]
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! HTTP+SSE of 2024-11-05.
 
 #![cfg(test)]
+#![cfg(feature = "server")]
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! POST: what is taken, and what answers it.
 
 #![cfg(test)]
+#![cfg(feature = "server")]
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! Sessions: how they begin, whose they are, how they end.
 
 #![cfg(test)]
+#![cfg(feature = "server")]
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! Sessions that outlive their endpoint.
 
 #![cfg(test)]
+#![cfg(feature = "server")]
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! Streams: what goes where, who is asked, what is canceled, what is read again.
 
 #![cfg(test)]
+#![cfg(feature = "server")]
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! Clients that go without a word; in a process of its own, since memory is measured.
 
 #![cfg(test)]
+#![cfg(feature = "server")]
 #![cfg(target_os = "linux")]
 
 mod support;

@@ -1,23 +1,21 @@
 //! A listener for an endpoint, for who has no server of their own.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::task::JoinSet;
+#[cfg(feature = "tls")]
+use tokio_rustls::{TlsAcceptor, rustls};
 
+use super::connection::{Connection, Signal};
 use super::endpoint::Endpoint;
-use super::stall::Stall;
 
 /// How long nothing is accepted after the system could not give a connection.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -42,6 +40,8 @@ pub struct Listener {
     addr: SocketAddr,
     endpoint: Endpoint,
     config: ListenerConfig,
+    #[cfg(feature = "tls")]
+    tls: Option<TlsAcceptor>,
 }
 
 /// Settings of a [`Listener`]. The defaults are safe, and not part of semver.
@@ -64,6 +64,10 @@ pub struct ListenerConfig {
     /// How long running requests have to end at a shutdown, 10 s by default. Beyond: they
     /// are canceled.
     pub drain: Duration,
+    /// Whether a client without TLS may begin with HTTP/2, by prior knowledge; `false` by
+    /// default.
+    #[cfg(feature = "http2")]
+    pub h2c: bool,
 }
 
 /// The listener can't listen.
@@ -82,7 +86,16 @@ impl ListenerConfig {
             head_bytes: 64 << 10,
             stall: Duration::from_secs(30),
             drain: Duration::from_secs(10),
+            #[cfg(feature = "http2")]
+            h2c: false,
         }
+    }
+}
+
+impl ListenerConfig {
+    /// The buffer that bounds a head; hyper takes none that is smaller.
+    pub(super) fn head_buffer(&self) -> usize {
+        self.head_bytes.max(8 << 10)
     }
 }
 
@@ -102,7 +115,29 @@ impl Listener {
     pub async fn bind(endpoint: Endpoint, addr: impl ToSocketAddrs) -> Result<Self, ListenError> {
         let tcp = TcpListener::bind(addr).await?;
         let addr = tcp.local_addr()?;
-        Ok(Self { tcp, addr, endpoint, config: ListenerConfig::new() })
+        Ok(Self {
+            tcp,
+            addr,
+            endpoint,
+            config: ListenerConfig::new(),
+            #[cfg(feature = "tls")]
+            tls: None,
+        })
+    }
+
+    /// Speaks TLS. Unless `config` says otherwise, HTTP/2 (with the feature `http2`) and
+    /// HTTP/1.1 are offered.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn with_tls(mut self, mut config: rustls::ServerConfig) -> Self {
+        if config.alpn_protocols.is_empty() {
+            if cfg!(feature = "http2") {
+                config.alpn_protocols.push(b"h2".to_vec());
+            }
+            config.alpn_protocols.push(b"http/1.1".to_vec());
+        }
+        self.tls = Some(TlsAcceptor::from(Arc::new(config)));
+        self
     }
 
     /// Sets how connections are treated.
@@ -127,6 +162,8 @@ impl Listener {
     /// Dropping the future cuts all connections.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let Self { tcp, endpoint, config, .. } = self;
+        #[cfg(feature = "tls")]
+        let tls = self.tls;
         let signal = Arc::new(Signal::default());
         let mut connections = JoinSet::new();
         let mut shutdown = pin!(shutdown);
@@ -145,8 +182,14 @@ impl Listener {
             match accepted {
                 None => break,
                 Some(Ok((stream, _))) => {
-                    let signal = Arc::clone(&signal);
-                    connections.spawn(serve(stream, endpoint.clone(), config, signal));
+                    let connection = Connection {
+                        endpoint: endpoint.clone(),
+                        config,
+                        signal: Arc::clone(&signal),
+                        #[cfg(feature = "tls")]
+                        tls: tls.clone(),
+                    };
+                    connections.spawn(connection.serve(stream));
                 }
                 Some(Err(error)) => {
                     // The peer has gone already, or there are no descriptors left.
@@ -177,34 +220,6 @@ impl fmt::Debug for Listener {
     }
 }
 
-async fn serve(stream: TcpStream, endpoint: Endpoint, config: ListenerConfig, signal: Arc<Signal>) {
-    // Small events must not wait for the acknowledgment of what went before.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(error = &error as &dyn std::error::Error, "no TCP_NODELAY");
-    }
-    let io = TokioIo::new(Stall::new(stream, config.stall));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(config.head)
-        .max_headers(config.headers)
-        .max_buf_size(config.head_bytes.max(8 << 10))
-        .serve_connection(io, endpoint);
-    let mut connection = pin!(connection);
-    let mut ending = false;
-    let mut listener = signal.listen();
-    let served = poll_fn(|cx| {
-        if !ending && listener.is_set(cx) {
-            ending = true;
-            connection.as_mut().graceful_shutdown();
-        }
-        connection.as_mut().poll(cx)
-    })
-    .await;
-    if let Err(error) = served {
-        tracing::debug!(error = &error as &dyn std::error::Error, "a connection failed");
-    }
-}
-
 /// Whether an accept failed because of the connection, not because of the system.
 fn is_of_connection(error: &io::Error) -> bool {
     matches!(
@@ -214,52 +229,4 @@ fn is_of_connection(error: &io::Error) -> bool {
             | io::ErrorKind::ConnectionReset
             | io::ErrorKind::Interrupted
     )
-}
-
-/// Tells all connections to end. Looking at it costs one load.
-#[derive(Default)]
-struct Signal {
-    set: AtomicBool,
-    next: AtomicU64,
-    wakers: Mutex<HashMap<u64, Waker>>,
-}
-
-impl Signal {
-    fn set(&self) {
-        self.set.store(true, Ordering::Release);
-        let wakers =
-            std::mem::take(&mut *self.wakers.lock().unwrap_or_else(PoisonError::into_inner));
-        wakers.into_values().for_each(Waker::wake);
-    }
-
-    fn listen(self: &Arc<Self>) -> SignalListener {
-        let key = self.next.fetch_add(1, Ordering::Relaxed);
-        SignalListener { signal: Arc::clone(self), key, known: false }
-    }
-}
-
-/// One connection that listens to a [`Signal`].
-struct SignalListener {
-    signal: Arc<Signal>,
-    key: u64,
-    known: bool,
-}
-
-impl SignalListener {
-    /// Whether the signal is set; if not, the task is woken when it is. It is always polled
-    /// by the same task, so its waker is taken once.
-    fn is_set(&mut self, cx: &mut Context<'_>) -> bool {
-        if !self.known {
-            self.known = true;
-            let mut wakers = self.signal.wakers.lock().unwrap_or_else(PoisonError::into_inner);
-            wakers.insert(self.key, cx.waker().clone());
-        }
-        self.signal.set.load(Ordering::Acquire)
-    }
-}
-
-impl Drop for SignalListener {
-    fn drop(&mut self) {
-        self.signal.wakers.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
-    }
 }

@@ -1,10 +1,17 @@
-//! The server's side.
+//! The server's side: an endpoint, and a listener for it.
+//!
+//! A request passes through the files in this order: `connection` (bytes), `endpoint` (head,
+//! guards, method), `intake` (body), `lookup` (session, revision), `post` (the answer's
+//! form), `exchange` (the call and its stream), `body` (bytes again). A GET goes from
+//! `endpoint` to `replay`.
 
 mod endpoint;
 pub use self::endpoint::{Endpoint, EndpointBuilder};
 
 mod listener;
 pub use self::listener::{ListenError, Listener, ListenerConfig};
+#[cfg(feature = "tls")]
+pub use tokio_rustls::rustls;
 
 mod config;
 pub use self::config::{AcceptPolicy, Answers, Config, Limits, Sessions, Times};
@@ -18,12 +25,18 @@ pub use self::context::HttpExchange;
 mod body;
 pub use self::body::AnswerBody;
 
+mod replay;
+pub use self::replay::EVENTS_LOST;
+
 mod event_id;
 pub use self::event_id::{EventId, EventIdText, InvalidEventId};
 
-// From a request to its answer, in the order in which it passes through.
+mod legacy;
+pub use self::legacy::LegacyConfig;
+
 mod asks;
 mod batch;
+mod connection;
 mod core;
 mod cors;
 mod exchange;
@@ -31,14 +44,9 @@ mod intake;
 mod lookup;
 mod post;
 mod refuse;
+mod rules;
 mod session;
 mod stall;
 mod table;
-
-mod rules;
-
-mod legacy;
-pub use self::legacy::LegacyConfig;
-
-mod replay;
-pub use self::replay::EVENTS_LOST;
+#[cfg(feature = "tower")]
+mod tower;

@@ -14,6 +14,7 @@ pub use client::{Answer, Client, Raw};
 pub use service::{Controls, TestService};
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,13 +50,21 @@ impl Server {
         change: impl FnOnce(EndpointBuilder) -> EndpointBuilder,
         config: ListenerConfig,
     ) -> Self {
+        Self::listen_with(change, |listener| listener.with_config(config)).await
+    }
+
+    pub async fn listen_with(
+        change: impl FnOnce(EndpointBuilder) -> EndpointBuilder,
+        prepare: impl FnOnce(Listener) -> Listener,
+    ) -> Self {
         let controls = Arc::new(Controls::default());
         let service = TestService { controls: Arc::clone(&controls) };
         let endpoint = change(Endpoint::builder(service)).build();
         let listener = Listener::bind(endpoint.clone(), "127.0.0.1:0").await.unwrap();
+        let listener = prepare(listener);
         let addr = listener.local_addr();
         let (shutdown, ended) = oneshot::channel();
-        let run = listener.with_config(config).run(async {
+        let run = listener.run(async {
             let _ = ended.await;
         });
         Self { addr, endpoint, controls, shutdown: Some(shutdown), task: tokio::spawn(run) }
@@ -100,6 +109,9 @@ pub async fn eventually(what: &str, condition: impl Fn() -> bool) {
 }
 
 /// Runs a test within a bound.
-pub async fn bounded<T>(test: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(60), test).await.expect("the test ends in time")
+pub fn bounded<'a, T>(test: impl Future<Output = T> + 'a) -> Pin<Box<dyn Future<Output = T> + 'a>> {
+    Box::pin(async {
+        let ended = tokio::time::timeout(Duration::from_secs(60), test).await;
+        ended.expect("the test ends in time")
+    })
 }
