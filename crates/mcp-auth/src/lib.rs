@@ -23,4 +23,18 @@ pub use crate::fetch::{
     FetchError, FetchPolicy, FetchRequest, FetchResponse, GuardedFetcher, Reach, Roots, Rule,
 };
 
+mod dpop;
+
+#[cfg(feature = "client")]
+pub mod client;
+#[cfg(feature = "client")]
+mod store;
+#[cfg(feature = "client")]
+pub use crate::client::{
+    AuthError, AuthErrorKind, ClientAuthMethod, Login, OAuthAuthorizer, OAuthClient, Record,
+    Redirect, Registration,
+};
+#[cfg(feature = "client")]
+pub use crate::store::{FileStore, MemoryStore};
+
 pub mod v1;

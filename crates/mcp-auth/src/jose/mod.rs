@@ -14,4 +14,6 @@ pub use self::key_set::KeySet;
 pub use self::private::{InvalidKey, PrivateKey, SignError};
 pub use self::public::{PublicKey, Thumbprint, UnusableKey};
 
-pub(crate) use self::compact::encode;
+#[cfg(feature = "client")]
+pub(crate) use self::compact::peek;
+pub(crate) use self::compact::{encode, is_for};

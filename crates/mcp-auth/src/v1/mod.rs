@@ -5,6 +5,21 @@
 mod fetch;
 pub use self::fetch::Fetch;
 
+mod signer;
+pub use self::signer::{AssertionError, AssertionSource, Signer};
+
+#[cfg(feature = "client")]
+mod store;
+#[cfg(feature = "client")]
+pub use self::store::{
+    CredentialKey, CredentialStore, Generation, LockPurpose, Saved, StoreError, StoreLock, Stored,
+};
+
+#[cfg(feature = "client")]
+mod browser;
+#[cfg(feature = "client")]
+pub use self::browser::{Browser, BrowserError, CallbackUrl, Visit, Visited};
+
 use std::future::Future;
 use std::pin::Pin;
 

@@ -1,0 +1,5 @@
+//! Where the browser comes back to.
+
+mod listener;
+mod page;
+pub(crate) use self::listener::{Judgement, RedirectListener};

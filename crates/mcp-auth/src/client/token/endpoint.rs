@@ -1,0 +1,333 @@
+use std::time::SystemTime;
+
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use oauth2::basic::{
+    BasicErrorResponse, BasicRevocationErrorResponse, BasicTokenIntrospectionResponse,
+    BasicTokenResponse,
+};
+use oauth2::{
+    AuthType, AuthorizationCode, Client, ClientId, ClientSecret, EndpointNotSet, EndpointSet,
+    HttpRequest, PkceCodeVerifier, RedirectUrl, RefreshToken, RequestTokenError, Scope,
+    StandardRevocableToken, TokenUrl,
+};
+use url::Url;
+use url::form_urlencoded::Serializer;
+
+use super::answer::TokenAnswer;
+use super::assertion::client_assertion;
+use super::carrier::{Carried, Carrier};
+use crate::client::identity::ClientIdentity;
+use crate::client::{AuthErrorKind, ClientAuthMethod};
+use crate::dpop::{self, Nonces, Role};
+use crate::jose::PrivateKey;
+use crate::v1::Fetch;
+use crate::{FetchResponse, Issuer, Reach, ScopeSet, Secret, crypto};
+
+const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+/// The type of an identity assertion JWT authorization grant.
+pub(crate) const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
+
+/// What a token is asked for with.
+pub(crate) enum Grant<'g> {
+    Code {
+        code: &'g Secret,
+        redirect_uri: &'g str,
+        verifier: &'g Secret,
+    },
+    Refresh {
+        token: &'g Secret,
+        scopes: Option<&'g ScopeSet>,
+    },
+    ClientCredentials {
+        scopes: &'g ScopeSet,
+    },
+    JwtBearer {
+        assertion: &'g Secret,
+        scopes: &'g ScopeSet,
+    },
+    /// Asks an identity provider for an assertion for `audience` (RFC 8693).
+    Exchange {
+        subject: &'g Secret,
+        subject_type: &'g str,
+        audience: &'g Issuer,
+        scopes: &'g ScopeSet,
+    },
+}
+
+impl Grant<'_> {
+    fn secrets(&self) -> Vec<&Secret> {
+        match self {
+            Self::Code { code, verifier, .. } => vec![code, verifier],
+            Self::Refresh { token, .. } => vec![token],
+            Self::ClientCredentials { .. } => Vec::new(),
+            Self::JwtBearer { assertion, .. } => vec![assertion],
+            Self::Exchange { subject, .. } => vec![subject],
+        }
+    }
+}
+
+/// The token endpoint of an authorization server, as one client sees it.
+pub(crate) struct TokenEndpoint<'e> {
+    pub(crate) fetch: &'e dyn Fetch,
+    pub(crate) reach: Reach,
+    pub(crate) url: &'e Url,
+    /// For whom client assertions are made.
+    pub(crate) issuer: &'e Issuer,
+    pub(crate) client: &'e ClientIdentity,
+    pub(crate) proof_key: Option<&'e PrivateKey>,
+    pub(crate) nonces: &'e Nonces,
+    pub(crate) now: SystemTime,
+}
+
+/// The `oauth2` crate's client, with a token endpoint and nothing else.
+type Requests = Client<
+    BasicErrorResponse,
+    BasicTokenResponse,
+    BasicTokenIntrospectionResponse,
+    StandardRevocableToken,
+    BasicRevocationErrorResponse,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointSet,
+>;
+
+impl TokenEndpoint<'_> {
+    /// Asks for a token. A server that wants a nonce in the proof is asked once more with it.
+    pub(crate) async fn request(
+        &self,
+        grant: &Grant<'_>,
+        resource: Option<&str>,
+    ) -> Result<TokenAnswer, AuthErrorKind> {
+        let host = self.host();
+        let mut secrets = grant.secrets();
+        secrets.extend(&self.client.secret);
+        let mut response = self.send(grant, resource).await?;
+        let learned = self.nonces.learn(self.url, Role::Authorization, &response.headers);
+        if self.proof_key.is_some() && learned && wants_nonce(&response) {
+            response = self.send(grant, resource).await?;
+            self.nonces.learn(self.url, Role::Authorization, &response.headers);
+            if wants_nonce(&response) {
+                return Err(AuthErrorKind::NonceLoop);
+            }
+        }
+        TokenAnswer::read(&host, &response, &secrets, self.now)
+    }
+
+    /// Gives a token back (RFC 7009), at `url`.
+    pub(crate) async fn revoke(
+        &self,
+        token: &Secret,
+        hint: &'static str,
+    ) -> Result<FetchResponse, AuthErrorKind> {
+        let pairs = vec![("token", token.expose()), ("token_type_hint", hint)];
+        let assertion = self.assertion().await?;
+        let request = self.form(pairs, assertion.as_ref())?;
+        self.outcome(self.carrier()?.carry(request).await)
+    }
+
+    async fn send(
+        &self,
+        grant: &Grant<'_>,
+        resource: Option<&str>,
+    ) -> Result<FetchResponse, AuthErrorKind> {
+        let carrier = self.carrier()?;
+        // Fresh for each request, so for a repeated one, too.
+        let assertion = self.assertion().await?;
+        let assertion = assertion.as_ref();
+        let mut extra: Vec<(&str, &str)> = Vec::new();
+        extra.extend(resource.map(|resource| ("resource", resource)));
+        if let Some(assertion) = assertion {
+            extra.push(("client_assertion_type", ASSERTION_TYPE));
+            extra.push(("client_assertion", assertion.expose()));
+        }
+        let lost = |_| AuthErrorKind::TokenUnusable { host: self.host(), why: "it was not asked" };
+        let carried = match grant {
+            Grant::Code { code, redirect_uri, verifier } => {
+                let redirect_uri = RedirectUrl::new((*redirect_uri).to_owned()).map_err(lost)?;
+                let requests = self.requests().set_redirect_uri(redirect_uri);
+                let mut request = requests
+                    .exchange_code(AuthorizationCode::new(code.expose().to_owned()))
+                    .set_pkce_verifier(PkceCodeVerifier::new(verifier.expose().to_owned()));
+                for (name, value) in extra {
+                    request = request.add_extra_param(name, value);
+                }
+                carried(request.request_async(&carrier).await)
+            }
+            Grant::Refresh { token, scopes } => {
+                let (requests, token) =
+                    (self.requests(), RefreshToken::new(token.expose().to_owned()));
+                let mut request = requests.exchange_refresh_token(&token);
+                for (name, value) in extra {
+                    request = request.add_extra_param(name, value);
+                }
+                for scope in scopes.iter().flat_map(|scopes| scopes.iter()) {
+                    request = request.add_scope(Scope::new(scope.to_owned()));
+                }
+                carried(request.request_async(&carrier).await)
+            }
+            Grant::ClientCredentials { scopes } => {
+                let requests = self.requests();
+                let mut request = requests.exchange_client_credentials();
+                for (name, value) in extra {
+                    request = request.add_extra_param(name, value);
+                }
+                for scope in scopes.iter() {
+                    request = request.add_scope(Scope::new(scope.to_owned()));
+                }
+                carried(request.request_async(&carrier).await)
+            }
+            // The crate has no requests for the other two.
+            Grant::JwtBearer { assertion: identity, scopes } => {
+                let scopes = scopes.to_string();
+                let mut pairs = vec![("grant_type", JWT_BEARER), ("assertion", identity.expose())];
+                pairs.extend(resource.map(|resource| ("resource", resource)));
+                pairs.extend((!scopes.is_empty()).then_some(("scope", &*scopes)));
+                carrier.carry(self.form(pairs, assertion)?).await
+            }
+            Grant::Exchange { subject, subject_type, audience, scopes } => {
+                let scopes = scopes.to_string();
+                let mut pairs = vec![
+                    ("grant_type", TOKEN_EXCHANGE),
+                    ("requested_token_type", ID_JAG),
+                    ("audience", audience.as_str()),
+                    ("subject_token", subject.expose()),
+                    ("subject_token_type", subject_type),
+                ];
+                pairs.extend(resource.map(|resource| ("resource", resource)));
+                pairs.extend((!scopes.is_empty()).then_some(("scope", &*scopes)));
+                carrier.carry(self.form(pairs, assertion)?).await
+            }
+        };
+        self.outcome(carried)
+    }
+
+    fn requests(&self) -> Requests {
+        let mut requests = Client::new(ClientId::new(self.client.client_id.clone()))
+            .set_auth_type(match self.client.method {
+                ClientAuthMethod::Basic => AuthType::BasicAuth,
+                _ => AuthType::RequestBody,
+            })
+            .set_token_uri(TokenUrl::from_url(self.url.clone()));
+        if let Some(secret) = self.secret() {
+            requests = requests.set_client_secret(ClientSecret::new(secret.expose().to_owned()));
+        }
+        requests
+    }
+
+    /// The secret, where the method is one for secrets.
+    fn secret(&self) -> Option<&Secret> {
+        match self.client.method {
+            ClientAuthMethod::Basic | ClientAuthMethod::Post => self.client.secret.as_ref(),
+            ClientAuthMethod::None | ClientAuthMethod::PrivateKeyJwt => None,
+        }
+    }
+
+    async fn assertion(&self) -> Result<Option<Secret>, AuthErrorKind> {
+        match (&self.client.signer, self.client.method) {
+            (Some(signer), ClientAuthMethod::PrivateKeyJwt) => {
+                client_assertion(&**signer, &self.client.client_id, self.issuer, self.now)
+                    .await
+                    .map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn carrier(&self) -> Result<Carrier<'_>, AuthErrorKind> {
+        let proof = match self.proof_key {
+            Some(key) => {
+                let nonce = self.nonces.newest(self.url, Role::Authorization);
+                Some(dpop::proof(key, "POST", self.url, None, nonce.as_deref(), self.now)?)
+            }
+            None => None,
+        };
+        Ok(Carrier { fetch: self.fetch, reach: self.reach, proof })
+    }
+
+    /// A form of our own, with the client's authentication.
+    fn form<'a>(
+        &'a self,
+        mut pairs: Vec<(&'a str, &'a str)>,
+        assertion: Option<&'a Secret>,
+    ) -> Result<HttpRequest, AuthErrorKind> {
+        let mut authorization = None;
+        match (self.client.method, self.secret()) {
+            (ClientAuthMethod::Basic, Some(secret)) => {
+                authorization = Some(basic(&self.client.client_id, secret)?);
+            }
+            (_, secret) => {
+                // A client without an id of its own is known by its assertion alone.
+                if !self.client.client_id.is_empty() {
+                    pairs.push(("client_id", &self.client.client_id));
+                }
+                pairs.extend(secret.map(|secret| ("client_secret", secret.expose())));
+            }
+        }
+        if let Some(assertion) = assertion {
+            pairs.push(("client_assertion_type", ASSERTION_TYPE));
+            pairs.push(("client_assertion", assertion.expose()));
+        }
+        let body = Serializer::new(String::new()).extend_pairs(pairs).finish();
+        let mut request = HttpRequest::new(body.into_bytes());
+        *request.method_mut() = hyper::Method::POST;
+        // A URL that was fetched from before is a URI, too.
+        *request.uri_mut() = self.url.as_str().parse().unwrap_or_default();
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+        headers.extend(authorization.map(|value| (AUTHORIZATION, value)));
+        Ok(request)
+    }
+
+    fn outcome(&self, carried: Carried) -> Result<FetchResponse, AuthErrorKind> {
+        match carried {
+            Carried::Answer(answer) => Ok(answer),
+            Carried::Failed(error) => Err(error.into()),
+            Carried::Lost => {
+                Err(AuthErrorKind::TokenUnusable { host: self.host(), why: "it was not asked" })
+            }
+        }
+    }
+
+    pub(crate) fn host(&self) -> String {
+        self.url.host_str().unwrap_or_default().to_owned()
+    }
+}
+
+fn carried<T>(result: Result<T, RequestTokenError<Carried, BasicErrorResponse>>) -> Carried {
+    match result {
+        Err(RequestTokenError::Request(carried)) => carried,
+        // Nothing else comes out: the carrier gives the crate no answer to read.
+        _ => Carried::Lost,
+    }
+}
+
+/// `client_secret_basic`: both parts form-encoded before they are joined
+/// ([RFC 6749, section 2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)).
+pub(crate) fn basic(client_id: &str, secret: &Secret) -> Result<HeaderValue, AuthErrorKind> {
+    let encode =
+        |text: &str| -> String { url::form_urlencoded::byte_serialize(text.as_bytes()).collect() };
+    let pair = format!("{}:{}", encode(client_id), encode(secret.expose()));
+    let value = format!("Basic {}", crypto::base64_standard(pair.as_bytes()));
+    let mut value = HeaderValue::try_from(value).map_err(|_| AuthErrorKind::TokenCharacters)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn wants_nonce(response: &FetchResponse) -> bool {
+    response.status.is_client_error()
+        && crate::json::object(&response.body)
+            .is_some_and(|body| crate::json::text(&body, "error") == Some("use_dpop_nonce"))
+}
+
+/// The code with which a token endpoint refused, if that is what happened.
+pub(crate) fn refused_with(error: &AuthErrorKind) -> Option<&str> {
+    match error {
+        AuthErrorKind::TokenRefused { code, .. } => code.as_deref(),
+        _ => None,
+    }
+}
