@@ -276,6 +276,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_reader_that_is_dropped_lets_its_thread_go() {
+        struct Endless(std::sync::mpsc::Sender<()>);
+        impl Read for Endless {
+            fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+                Ok(buf.len())
+            }
+        }
+        impl Drop for Endless {
+            fn drop(&mut self) {
+                let _ = self.0.send(());
+            }
+        }
+        let (sender, ended) = std::sync::mpsc::channel();
+        let mut reader = ThreadReader::spawn(Endless(sender)).unwrap();
+        // The next bytes wait already, or soon.
+        reader.read_u8().await.unwrap();
+        drop(reader);
+        ended.recv_timeout(std::time::Duration::from_secs(30)).unwrap();
+    }
+
+    #[tokio::test]
     async fn a_reader_that_breaks_says_how() {
         struct Breaks;
         impl Read for Breaks {

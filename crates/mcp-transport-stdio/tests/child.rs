@@ -165,6 +165,14 @@ async fn a_task_that_comes_late_still_gets_what_was_sent_before_the_end() {
 }
 
 #[tokio::test]
+async fn a_server_that_has_failed_has_not_just_been_closed() {
+    let mut link = sh("exit 3").spawn().unwrap();
+    within(link.handle().gone()).await;
+    let _ = within(link.close()).await;
+    assert_eq!(cause(&failure(&mut link).await).status().unwrap().code(), Some(3));
+}
+
+#[tokio::test]
 async fn a_server_that_is_killed_in_the_middle_of_a_line_fails_the_link() {
     let mut link = sh(r#"printf '{"jsonrpc":"2.0","id":1,"res'; kill -9 $$"#).spawn().unwrap();
     let error = failure(&mut link).await;

@@ -42,9 +42,7 @@ pub(super) fn read_now(reader: &Reader, buf: &mut [u8]) -> io::Result<usize> {
 pub(super) fn start(mut command: Command) -> io::Result<Started> {
     let mut child = command.process_group(0).spawn()?;
     let pipes = pipes(&mut child);
-    let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
-        return Err(io::ErrorKind::Unsupported.into());
-    };
+    let pid = Pid::from_child(&child);
     let process = Process { pid, child: Mutex::new(Some(child)) };
     match pipes {
         Ok((stdin, stdout, stderr)) => Ok(Started { process, stdin, stdout, stderr }),
@@ -212,6 +210,21 @@ mod tests {
     use std::process::Stdio;
 
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_group_of_which_only_zombies_are_left_is_dead() {
+        let mut command = Command::new("cat");
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0);
+        let mut child = command.spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        assert_eq!(only_zombies(pid), Some(false));
+        drop(child.stdin.take());
+        waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
+        assert_eq!(test_kill_process_group(pid), Ok(()), "it is still there");
+        assert_eq!(only_zombies(pid), Some(true));
+        child.wait().unwrap();
+    }
 
     // Shows: FC-009
     #[test]

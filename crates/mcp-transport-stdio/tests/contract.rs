@@ -1,0 +1,99 @@
+//! The contract of `Link`, over every kind of pipe that this crate has.
+
+#![cfg(test)]
+
+use mcp_jsonrpc::link::v1::Link;
+use mcp_jsonrpc::testing::link_suite;
+use mcp_transport_stdio::{PipeConfig, PipeLink};
+
+/// Runs the suite inside of a runtime whose own threads drive what has to be driven.
+fn check<A: Link, B: Link>(make: impl Fn() -> (A, B) + Clone + Send + 'static) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let _entered = runtime.enter();
+    check_alone(make);
+}
+
+/// Runs the suite without a runtime.
+fn check_alone<A: Link, B: Link>(make: impl Fn() -> (A, B) + Clone + Send + 'static) {
+    for test in link_suite(make) {
+        println!("{}", test.name);
+        test.run();
+    }
+}
+
+/// Small, so that a link is full soon.
+fn config() -> PipeConfig {
+    PipeConfig::new().with_high_water(10_000)
+}
+
+#[test]
+fn a_link_over_streams_in_memory_keeps_it() {
+    check(|| {
+        let (left, right) = tokio::io::duplex(1000);
+        let link = |stream| {
+            let (reader, writer) = tokio::io::split(stream);
+            PipeLink::with_config(reader, writer, config())
+        };
+        (link(left), link(right))
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_over_sockets_keeps_it() {
+    check(|| {
+        let (left, right) = tokio::net::UnixStream::pair().unwrap();
+        let link = |stream: tokio::net::UnixStream| {
+            let (reader, writer) = stream.into_split();
+            PipeLink::new(reader, writer)
+        };
+        (link(left), link(right))
+    });
+}
+
+#[cfg(unix)]
+#[cfg(feature = "server")]
+mod stdio {
+    use std::io;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    use mcp_transport_stdio::{Stdio, StdioLink};
+
+    use super::*;
+
+    fn pipes() -> (StdioLink, StdioLink) {
+        let (left_in, right_out) = io::pipe().unwrap();
+        let (right_in, left_out) = io::pipe().unwrap();
+        let stdio = || Stdio::new().with_config(config());
+        (
+            stdio().open_on(left_in.into(), left_out.into()),
+            stdio().open_on(right_in.into(), right_out.into()),
+        )
+    }
+
+    fn sockets() -> (StdioLink, StdioLink) {
+        let (left_in, right_out) = UnixStream::pair().unwrap();
+        let (right_in, left_out) = UnixStream::pair().unwrap();
+        let open = |input: UnixStream, output: UnixStream| {
+            let stdio = Stdio::new().with_config(config());
+            stdio.open_on(OwnedFd::from(input), OwnedFd::from(output))
+        };
+        (open(left_in, left_out), open(right_in, right_out))
+    }
+
+    #[test]
+    fn stdin_and_stdout_that_are_pipes_keep_it() {
+        check(pipes);
+    }
+
+    #[test]
+    fn stdin_and_stdout_that_are_sockets_keep_it() {
+        check(sockets);
+    }
+
+    #[test]
+    fn stdin_and_stdout_behind_threads_keep_it() {
+        check_alone(pipes);
+    }
+}
