@@ -110,3 +110,46 @@ impl Drop for Closed<'_> {
         self.shared.stop_watching(&mut self.place);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Wake, Waker};
+
+    use super::*;
+    use crate::peer::DriverConfig;
+    use crate::service::v1::Replies;
+
+    struct Unique;
+
+    impl Wake for Unique {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    /// Polls a future as a task of its own would, and drops it.
+    fn try_once(future: impl Future) {
+        let waker = Waker::from(Arc::new(Unique));
+        assert!(pin!(future).poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+
+    /// While nothing goes out, programs try again and again, each time in another task.
+    #[test]
+    fn futures_that_are_gone_leave_nothing_behind() {
+        let config = DriverConfig::new().with_max_queued(1);
+        let peer = Peer { shared: Arc::new(Shared::new(&config)) };
+        let note = || Outgoing::notification_raw("n".into(), None);
+        assert_eq!(peer.try_notify(note()), Ok(()));
+        let sink = super::super::sink::ExchangeSink::new(Arc::clone(&peer.shared));
+        let replies = Replies::new(Arc::new(sink));
+        for _ in 0..100 {
+            try_once(peer.notify(note()));
+            try_once(peer.call(Ask::new("x", None)));
+            try_once(peer.closed());
+            try_once(replies.notify(note()));
+            try_once(replies.ask(Ask::new("x", None)));
+            try_once(replies.cancelled());
+        }
+        assert_eq!(peer.shared.waiting(), (0, 0));
+        assert_eq!(peer.pending(), 0);
+    }
+}

@@ -7,7 +7,7 @@ use super::config::DriverConfig;
 use crate::link::v1::LinkError;
 use crate::service::v1::{Ask, AskError, SendError, TrySendError};
 use crate::wait::{Place, WaitList};
-use crate::{Extensions, Name, Outgoing, RequestId, Response};
+use crate::{Extensions, Head, Name, Outgoing, RequestId, Response};
 
 /// What the driver and the handles share: the queue of what is to be sent, and the requests of
 /// ours that wait for a response.
@@ -48,7 +48,12 @@ struct State {
 
 /// A request of ours.
 enum Slot {
-    Waiting { method: Name, waker: Option<Waker> },
+    Waiting {
+        method: Name,
+        waker: Option<Waker>,
+        /// Handed to the link. What comes before that answers something else.
+        sent: bool,
+    },
     Done(Result<Response, AskError>),
 }
 
@@ -198,8 +203,12 @@ impl Shared {
         state.next_id += 1;
         let mut request = Outgoing::request_raw(id.into(), ask.method.clone(), ask.params.as_ref());
         request.notes = ask.notes.clone();
-        let waker = Some(cx.waker().clone());
-        state.pending.insert(id, Slot::Waiting { method: ask.method.clone(), waker });
+        let waiting = Slot::Waiting {
+            method: ask.method.clone(),
+            waker: Some(cx.waker().clone()),
+            sent: false,
+        };
+        state.pending.insert(id, waiting);
         let driver = state.push(Command::Send(request));
         let gone = state.room.leave(place);
         let next = self.next_for_room(&mut state);
@@ -262,16 +271,16 @@ impl Shared {
         let mut state = self.lock();
         let slot = state.pending.remove(&id);
         let (mut driver, mut next, mut unsent) = (None, None, None);
-        if let Some(Slot::Waiting { method, .. }) = &slot
-            && state.ended.is_none()
-        {
-            unsent = state.take_unsent(id);
-            if unsent.is_some() {
+        match &slot {
+            Some(Slot::Waiting { sent: false, .. }) => {
+                unsent = state.take_unsent(id);
                 next = self.next_for_room(&mut state);
-            } else if !state.closing {
+            }
+            Some(Slot::Waiting { method, .. }) if state.ended.is_none() && !state.closing => {
                 let (method, notes) = (method.clone(), notes.clone());
                 driver = state.push(Command::Abandon { id, method, notes, reason });
             }
+            Some(_) | None => {}
         }
         drop(state);
         wake([driver, next]);
@@ -319,6 +328,15 @@ impl Shared {
         let waiting =
             state.pending.values().filter(|slot| matches!(slot, Slot::Waiting { .. })).count();
         (waiting, state.queue.len())
+    }
+}
+
+#[cfg(test)]
+impl Shared {
+    /// How many wait for room, and for the end.
+    pub(super) fn waiting(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.room.len(), state.watchers.len())
     }
 }
 
@@ -394,7 +412,9 @@ impl Shared {
         let Some(id) = id.as_i64() else { return false };
         let mut state = self.lock();
         // The second response to a request is as unknown as any.
-        let Some(slot @ Slot::Waiting { .. }) = state.pending.get_mut(&id) else { return false };
+        let Some(slot @ Slot::Waiting { sent: true, .. }) = state.pending.get_mut(&id) else {
+            return false;
+        };
         let before = std::mem::replace(slot, Slot::Done(outcome));
         drop(state);
         if let Slot::Waiting { waker, .. } = before {
@@ -459,6 +479,11 @@ impl State {
     fn pop(&mut self) -> Option<Command> {
         let command = self.queue.pop_front()?;
         self.forget(&command);
+        if let Some(id) = command.request()
+            && let Some(Slot::Waiting { sent, .. }) = self.pending.get_mut(&id)
+        {
+            *sent = true;
+        }
         Some(command)
     }
 
@@ -471,7 +496,7 @@ impl State {
     /// Takes request `id` out of the queue, if it is still there.
     fn take_unsent(&mut self, id: i64) -> Option<Command> {
         // From the back: who gives up soon has not been waiting for long.
-        let at = self.queue.iter().rposition(|command| command.is_request(id))?;
+        let at = self.queue.iter().rposition(|command| command.request() == Some(id))?;
         let command = self.queue.remove(at)?;
         self.forget(&command);
         Some(command)
@@ -509,12 +534,14 @@ impl Command {
         }
     }
 
-    fn is_request(&self, id: i64) -> bool {
+    /// The id of the request of ours that this is.
+    fn request(&self) -> Option<i64> {
         match self {
-            Self::Send(message) => {
-                matches!(message.head(), crate::Head::Request { id: known, .. } if known.as_i64() == Some(id))
-            }
-            Self::Batch(_) | Self::Abandon { .. } => false,
+            Self::Send(message) => match message.head() {
+                Head::Request { id, .. } => id.as_i64(),
+                _ => None,
+            },
+            Self::Batch(_) | Self::Abandon { .. } => None,
         }
     }
 }

@@ -138,10 +138,15 @@ impl Script {
     /// Once the script is over, the future answers, and the peer is gone.
     pub fn play(self) -> (MemoryLink, impl Future<Output = Result<(), ScriptError>> + Send) {
         let (ours, theirs) = memory_pair(1024);
-        (ours, self.follow(theirs))
+        (ours, self.play_on(theirs))
     }
 
-    async fn follow(self, mut link: MemoryLink) -> Result<(), ScriptError> {
+    /// The same, for a link that is there already: `link` is the end of the peer.
+    ///
+    /// # Errors
+    ///
+    /// When it goes another way.
+    pub async fn play_on(self, mut link: MemoryLink) -> Result<(), ScriptError> {
         for (at, step) in self.steps.into_iter().enumerate() {
             let number = at + 1;
             match step {

@@ -119,6 +119,15 @@ impl Tasks {
         Ok(())
     }
 
+    /// Polls all tasks until nobody is woken any more.
+    pub fn run(&mut self) {
+        while self.open() > 0
+            && let Some(task) = self.next()
+        {
+            self.poll(task);
+        }
+    }
+
     fn waker(&self, task: usize) -> Waker {
         Waker::from(Arc::new(TaskWaker { task, ready: Arc::clone(&self.ready) }))
     }
