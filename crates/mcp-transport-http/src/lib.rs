@@ -31,7 +31,7 @@
 //!   GET stream that was opened last.
 //! - An idle session owns no task, timer or channel; one task ends all that are idle for too
 //!   long.
-//! - What can't be resumed begins with an error of code [`EVENTS_LOST`](server::EVENTS_LOST),
+//! - What can't be resumed begins with an error of code [`EVENTS_LOST`],
 //!   never with silence.
 //! - 404 means that there is no such session for this caller; 503 that a limit is reached or
 //!   a store is down.
@@ -55,11 +55,17 @@ pub mod sse;
 
 pub mod header;
 
+mod lost;
+pub use crate::lost::EVENTS_LOST;
+
 mod session_id;
 pub use crate::session_id::{InvalidSessionId, NamedSession, SessionId};
 
 #[cfg(feature = "server")]
 pub mod server;
+
+#[cfg(feature = "client")]
+pub mod client;
 
 pub mod v1;
 

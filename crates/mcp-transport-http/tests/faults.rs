@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcp_jsonrpc::Outgoing;
+use mcp_transport_http::EVENTS_LOST;
 use mcp_transport_http::memory::{EventLogLimits, MemoryEventLog};
-use mcp_transport_http::server::{Config, EVENTS_LOST, ListenerConfig};
+use mcp_transport_http::server::{Config, ListenerConfig};
 use mcp_transport_http::sse::Decoder;
 use serde_json::{Value, json};
 use support::{Client, Raw, Server, bounded, eventually};

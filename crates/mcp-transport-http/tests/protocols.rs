@@ -179,6 +179,31 @@ async fn tls_with_either_version_of_http() {
     .await;
 }
 
+// Shows: SEC-073
+#[cfg(unix)]
+#[tokio::test]
+async fn a_unix_socket_is_as_good() {
+    use mcp_transport_http::server::Listener;
+
+    bounded(async {
+        let server = Server::start().await;
+        let path = std::env::temp_dir().join(format!("mcp-http-{}.sock", std::process::id()));
+        let listener = Listener::bind_unix(server.endpoint.clone(), &path).unwrap();
+        let task = tokio::spawn(listener.run(std::future::pending()));
+        let stream = tokio::net::UnixStream::connect(&path).await.unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
+        let connection = tokio::spawn(connection);
+        let mut hello = post(&server, None, &Client::hello("2025-11-25", "unix"));
+        hello.headers_mut().insert("host", "localhost".parse().unwrap());
+        assert_eq!(sender.send_request(hello).await.unwrap().status(), 200);
+        drop(sender);
+        let _ = connection.await.unwrap();
+        task.abort();
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn the_endpoint_mounts_in_axum() {
     bounded(async {

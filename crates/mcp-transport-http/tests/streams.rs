@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use mcp_jsonrpc::Outgoing;
 use mcp_jsonrpc::service::v1::{Ask, TrySendError};
+use mcp_transport_http::EVENTS_LOST;
 use mcp_transport_http::memory::{EventLogLimits, MemoryEventLog};
-use mcp_transport_http::server::EVENTS_LOST;
 use serde_json::{Value, json};
 use support::{Answer, Client, Server, bounded, eventually};
 

@@ -29,11 +29,18 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) async fn serve(self, stream: TcpStream) {
+    pub(super) async fn serve_tcp(self, stream: TcpStream) {
         // Small events must not wait for the acknowledgment of what went before.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(error = &error as &dyn Error, "no TCP_NODELAY");
         }
+        self.serve(stream).await;
+    }
+
+    pub(super) async fn serve<T>(self, stream: T)
+    where
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
         let stream = Stall::new(stream, self.config.stall);
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {

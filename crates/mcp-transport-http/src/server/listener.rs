@@ -4,12 +4,16 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
+#[cfg(unix)]
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+#[cfg(unix)]
+use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 #[cfg(feature = "tls")]
 use tokio_rustls::{TlsAcceptor, rustls};
@@ -36,8 +40,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// # }
 /// ```
 pub struct Listener {
-    tcp: TcpListener,
-    addr: SocketAddr,
+    socket: Socket,
     endpoint: Endpoint,
     config: ListenerConfig,
     #[cfg(feature = "tls")]
@@ -115,14 +118,30 @@ impl Listener {
     pub async fn bind(endpoint: Endpoint, addr: impl ToSocketAddrs) -> Result<Self, ListenError> {
         let tcp = TcpListener::bind(addr).await?;
         let addr = tcp.local_addr()?;
-        Ok(Self {
-            tcp,
-            addr,
+        Ok(Self::on(Socket::Tcp(tcp, addr), endpoint))
+    }
+
+    /// Listens on a Unix socket at `path`, where nothing may stand yet: only who may open
+    /// that file gets in.
+    ///
+    /// The file stays when the listener ends; removing it is up to the caller.
+    ///
+    /// # Errors
+    ///
+    /// [`ListenError`] when the system refuses.
+    #[cfg(unix)]
+    pub fn bind_unix(endpoint: Endpoint, path: impl AsRef<Path>) -> Result<Self, ListenError> {
+        Ok(Self::on(Socket::Unix(UnixListener::bind(path)?), endpoint))
+    }
+
+    fn on(socket: Socket, endpoint: Endpoint) -> Self {
+        Self {
+            socket,
             endpoint,
             config: ListenerConfig::new(),
             #[cfg(feature = "tls")]
             tls: None,
-        })
+        }
     }
 
     /// Speaks TLS. Unless `config` says otherwise, HTTP/2 (with the feature `http2`) and
@@ -147,9 +166,13 @@ impl Listener {
         self
     }
 
-    /// Where it listens.
+    /// Where it listens; `0.0.0.0:0` for a Unix socket, which has no such address.
     pub fn local_addr(&self) -> SocketAddr {
-        self.addr
+        match &self.socket {
+            Socket::Tcp(_, addr) => *addr,
+            #[cfg(unix)]
+            Socket::Unix(_) => SocketAddr::from(([0, 0, 0, 0], 0)),
+        }
     }
 
     /// Serves until `shutdown` is ready, then lets running requests end.
@@ -161,7 +184,7 @@ impl Listener {
     ///
     /// Dropping the future cuts all connections.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
-        let Self { tcp, endpoint, config, .. } = self;
+        let Self { socket, endpoint, config, .. } = self;
         #[cfg(feature = "tls")]
         let tls = self.tls;
         let signal = Arc::new(Signal::default());
@@ -176,12 +199,12 @@ impl Listener {
                 if config.connections <= connections.len() {
                     return Poll::Pending;
                 }
-                tcp.poll_accept(cx).map(Some)
+                socket.poll_accept(cx).map(Some)
             })
             .await;
             match accepted {
                 None => break,
-                Some(Ok((stream, _))) => {
+                Some(Ok(stream)) => {
                     let connection = Connection {
                         endpoint: endpoint.clone(),
                         config,
@@ -189,7 +212,11 @@ impl Listener {
                         #[cfg(feature = "tls")]
                         tls: tls.clone(),
                     };
-                    connections.spawn(connection.serve(stream));
+                    match stream {
+                        Accepted::Tcp(stream) => connections.spawn(connection.serve_tcp(stream)),
+                        #[cfg(unix)]
+                        Accepted::Unix(stream) => connections.spawn(connection.serve(stream)),
+                    };
                 }
                 Some(Err(error)) => {
                     // The peer has gone already, or there are no descriptors left.
@@ -200,7 +227,7 @@ impl Listener {
                 }
             }
         }
-        drop(tcp);
+        drop(socket);
         endpoint.end_streams();
         signal.set();
         let all = async { while connections.join_next().await.is_some() {} };
@@ -216,7 +243,29 @@ impl Listener {
 
 impl fmt::Debug for Listener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Listener").field("addr", &self.addr).finish_non_exhaustive()
+        f.debug_struct("Listener").field("addr", &self.local_addr()).finish_non_exhaustive()
+    }
+}
+
+enum Socket {
+    Tcp(TcpListener, SocketAddr),
+    #[cfg(unix)]
+    Unix(UnixListener),
+}
+
+enum Accepted {
+    Tcp(TcpStream),
+    #[cfg(unix)]
+    Unix(UnixStream),
+}
+
+impl Socket {
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
+        match self {
+            Self::Tcp(tcp, _) => tcp.poll_accept(cx).map_ok(|(stream, _)| Accepted::Tcp(stream)),
+            #[cfg(unix)]
+            Self::Unix(unix) => unix.poll_accept(cx).map_ok(|(stream, _)| Accepted::Unix(stream)),
+        }
     }
 }
 

@@ -25,9 +25,6 @@ pub use self::context::HttpExchange;
 mod body;
 pub use self::body::AnswerBody;
 
-mod replay;
-pub use self::replay::EVENTS_LOST;
-
 mod event_id;
 pub use self::event_id::{EventId, EventIdText, InvalidEventId};
 
@@ -44,6 +41,7 @@ mod intake;
 mod lookup;
 mod post;
 mod refuse;
+mod replay;
 mod rules;
 mod session;
 mod stall;

@@ -13,17 +13,9 @@ use super::core::Permit;
 use super::event_id::EventId;
 use super::exchange::{Exchange, Progress, write_event};
 use super::session::{Listened, Session};
+use crate::EVENTS_LOST;
 use crate::sse::EventText;
 use crate::v1::{LogError, LogPage, ReadError, Step, StreamKey};
-
-/// The code of the error, without an id, that stands on a stream where events are missing.
-///
-/// What a client asked for with `Last-Event-ID` can be gone: too old, too much, of another
-/// session, or never ours. Then the answer is no HTTP error, since the session goes on: it is
-/// a stream that says so with an error of this code and goes on with what is still there. If
-/// nothing is, it is a new stream of the session. A request whose response was lost has to be
-/// given up, or sent again.
-pub const EVENTS_LOST: i64 = -31001;
 
 /// A stream is read from the log, and written, in pieces of about this many bytes.
 const PIECE: usize = 64 << 10;
