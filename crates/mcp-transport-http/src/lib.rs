@@ -15,6 +15,7 @@
 //! | for | there is |
 //! |---|---|
 //! | a server | [`server::Endpoint`], a hyper service; [`server::Listener`], where you have no server of your own |
+//! | a client | [`client::HttpConnector`], which makes links; it speaks the older HTTP+SSE, too |
 //! | protection | [`server::BrowserGuard`] (`Host` and `Origin`), [`server::Limits`], the boundary [`v1::Guard`] |
 //! | streams that survive | [`v1::EventLog`], [`memory::MemoryEventLog`] |
 //! | sessions that survive | [`v1::SessionStore`], [`memory::MemorySessionStore`] |
@@ -44,8 +45,11 @@
 //! # Features
 //!
 //! - `server` (on): the endpoint, and a listener for it.
-//! - `http2` (off): HTTP/2 in the listener.
-//! - `tls` (off): TLS in the listener, with rustls and ring.
+//! - `client` (off): the client of both transports.
+//! - `http2` (off): HTTP/2, in the listener and in the client.
+//! - `tls` (off): TLS in the listener and in the client, with rustls and ring.
+//! - `webpki-roots` (off): the client trusts Mozilla's roots, compiled in.
+//! - `native-roots` (off): the client trusts the roots of the operating system.
 //! - `tower` (off): the endpoint as a `tower` service.
 //! - `testing` (off): the contract suites of `EventLog` and `SessionStore`.
 

@@ -170,7 +170,7 @@ impl Config {
     }
 }
 
-const OURS: &[HeaderName] = &[
+static OURS: [HeaderName; 14] = [
     header::ACCEPT,
     header::ACCEPT_ENCODING,
     header::CONNECTION,

@@ -87,6 +87,10 @@ pub enum HttpError {
     /// served.
     #[error("the stream broke and was not taken up again")]
     StreamLost(#[source] Box<Self>),
+    /// The server says that events of the stream are lost to it, and the response may be
+    /// among them ([`EVENTS_LOST`](crate::EVENTS_LOST)).
+    #[error("the server no longer has what the stream carried")]
+    EventsLost,
     /// The server has forgotten the session.
     #[error(
         "the session is lost{}{}",
@@ -210,6 +214,7 @@ impl HttpError {
             | Self::Cut(_)
             | Self::NoResponse(_)
             | Self::StreamLost(_)
+            | Self::EventsLost
             | Self::LegacyStreamEnded(_) => true,
             Self::SessionLost { renewed, .. } => *renewed,
             Self::Status { status, .. } => is_passing(*status),

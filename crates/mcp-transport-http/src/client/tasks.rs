@@ -248,9 +248,10 @@ impl Queue {
             return [None, None];
         }
         let receiver = self.receiver.clone();
-        let sender = self.sender.as_ref().filter(|sender| {
-            receiver.as_ref().is_none_or(|receiver| !receiver.will_wake(sender))
-        });
+        let sender = self
+            .sender
+            .as_ref()
+            .filter(|sender| receiver.as_ref().is_none_or(|receiver| !receiver.will_wake(sender)));
         [receiver.clone(), sender.cloned()]
     }
 }

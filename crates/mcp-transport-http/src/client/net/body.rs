@@ -100,6 +100,11 @@ impl AnswerBody {
         self.incoming.size_hint().lower()
     }
 
+    /// Whether it was read to its end.
+    pub(in crate::client) const fn is_over(&self) -> bool {
+        self.lease.is_none()
+    }
+
     fn give_back(&mut self) {
         if let Some((lease, pool)) = self.lease.take() {
             pool.give_back(lease);

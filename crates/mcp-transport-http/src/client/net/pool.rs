@@ -99,14 +99,17 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a request, and waits for the head of its answer.
+    /// Sends a request, and waits for the head of its answer. `departs` is called when it
+    /// leaves.
     pub(in crate::client) async fn send(
         self: &Arc<Self>,
         outbound: &Outbound,
+        departs: &mut impl FnMut(),
     ) -> Result<Answer, HttpError> {
         let mut lease = self.lease().await?;
         loop {
             let request = self.request(outbound, &lease);
+            departs();
             let sent = async {
                 let mut sending = pin!(lease.sender.send(request));
                 match outbound.head {

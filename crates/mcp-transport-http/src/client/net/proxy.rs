@@ -118,10 +118,19 @@ impl ProxyConfig {
         self
     }
 
+    /// Whether a proxy is spoken to by TLS.
+    #[cfg(feature = "tls")]
+    pub(in crate::client) fn needs_tls(&self) -> bool {
+        [&self.http, &self.https].into_iter().flatten().any(Proxy::is_https)
+    }
+
     /// The proxy for the server at `uri`.
     pub(in crate::client) fn proxy_for(&self, uri: &Uri) -> Option<&Proxy> {
-        let proxy =
-            if uri.scheme_str() == Some("https") { self.https.as_ref() } else { self.http.as_ref() };
+        let proxy = if uri.scheme_str() == Some("https") {
+            self.https.as_ref()
+        } else {
+            self.http.as_ref()
+        };
         let host = host(uri).to_ascii_lowercase();
         let address = host.parse::<IpAddr>().ok();
         let within = host == "localhost"
@@ -131,9 +140,8 @@ impl ProxyConfig {
             self.except.iter().any(|exception| match exception {
                 Exception::All => true,
                 Exception::Name(name, only) => {
-                    let below = || {
-                        host.strip_suffix(&**name).is_some_and(|rest| rest.ends_with('.'))
-                    };
+                    let below =
+                        || host.strip_suffix(&**name).is_some_and(|rest| rest.ends_with('.'));
                     only.is_none_or(|only| only == port(uri)) && (host == **name || below())
                 }
                 Exception::Net(net, bits) => address.is_some_and(|a| contains(*net, *bits, a)),

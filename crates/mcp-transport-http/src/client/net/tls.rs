@@ -28,6 +28,19 @@ impl Tls {
         Self::with_store(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() })
     }
 
+    /// Trusts the certificates of the operating system. Those that can't be read are skipped.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Tls`] when there are none.
+    #[cfg(feature = "native-roots")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "native-roots")))]
+    pub fn native_roots() -> Result<Self, ConfigError> {
+        let mut store = RootCertStore::empty();
+        add_native_roots(&mut store);
+        Self::with_store(store)
+    }
+
     /// Trusts these certificates, in DER, and no others.
     ///
     /// # Errors
@@ -54,12 +67,17 @@ impl Tls {
         Self(config)
     }
 
-    /// Trusts what the features of this crate bring.
+    /// Trusts what the features of this crate bring, all of it.
     pub(in crate::client) fn default_roots() -> Result<Self, ConfigError> {
+        let mut store = RootCertStore::empty();
+        #[cfg(feature = "native-roots")]
+        add_native_roots(&mut store);
         #[cfg(feature = "webpki-roots")]
-        return Self::webpki_roots();
-        #[cfg(not(feature = "webpki-roots"))]
-        Err(ConfigError::NoRoots)
+        store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+        if store.is_empty() {
+            return Err(ConfigError::NoRoots);
+        }
+        Self::with_store(store)
     }
 
     fn with_store(store: RootCertStore) -> Result<Self, ConfigError> {
@@ -99,6 +117,18 @@ impl Tls {
         }
         Ok((Box::new(stream), Protocol::Http1))
     }
+}
+
+#[cfg(feature = "native-roots")]
+fn add_native_roots(store: &mut RootCertStore) {
+    let found = rustls_native_certs::load_native_certs();
+    for error in found.errors {
+        tracing::debug!(
+            error = &error as &dyn std::error::Error,
+            "certificates of the system can't be read"
+        );
+    }
+    store.add_parsable_certificates(found.certs);
 }
 
 fn protocols() -> Vec<Vec<u8>> {
