@@ -64,6 +64,10 @@ mod wait;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
+#[cfg(any(test, fuzzing, feature = "testing"))]
+#[doc(hidden)]
+pub mod fuzzing;
+
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -368,18 +368,21 @@ fn an_exchange_that_never_rests_leaves_others_their_turn() {
 /// More often than a poll of the driver has patience for.
 #[test]
 fn an_exchange_that_wakes_itself_is_polled_again() {
-    check(expect![[r#"
+    check(
+        expect![[r#"
         answered 2 yield:1
         answered 1 yield:1000
         ended: the link is closed
         over: the link is closed
-    "#]], |_| {
-        Script::new()
-            .send(request("1", "yield:1000"))
-            .send(request("2", "yield:1"))
-            .expect(&result("2", "\"1\""))
-            .expect(&result("1", "\"1000\""))
-    });
+    "#]],
+        |_| {
+            Script::new()
+                .send(request("1", "yield:1000"))
+                .send(request("2", "yield:1"))
+                .expect(&result("2", "\"1\""))
+                .expect(&result("1", "\"1000\""))
+        },
+    );
 }
 
 #[test]

@@ -179,7 +179,6 @@ struct PanicInDrop;
 
 impl Drop for PanicInDrop {
     fn drop(&mut self) {
-        #[expect(clippy::panic, reason = "that is what it is for")]
         if !std::thread::panicking() {
             panic!("in drop");
         }
@@ -193,7 +192,6 @@ impl Service for ToyService {
         let note = |name: &str| Outgoing::notification_raw(name.into(), None);
         let Some(id) = inbound.id() else {
             self.log.add(format_args!("notified of {method}"));
-            #[expect(clippy::panic, reason = "that is what it is for")]
             match what {
                 "wait" => self.gates.pass(argument).await,
                 "panic" => panic!("a panic on purpose"),
@@ -253,7 +251,6 @@ impl Service for ToyService {
                 self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
                 self.gates.pass(argument).await;
             }
-            #[expect(clippy::panic, reason = "that is what it is for")]
             "panic" => panic!("a panic on purpose"),
             "panic-late" => {
                 let _bomb = PanicInDrop;
