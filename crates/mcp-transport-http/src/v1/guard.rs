@@ -7,7 +7,7 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, StatusCode};
 use mcp_jsonrpc::{ErrorObject, Extensions};
 
-use super::Step;
+use super::{Operation, Step};
 
 /// Admits requests, and says who is calling.
 ///
@@ -28,11 +28,21 @@ use super::Step;
 pub trait Guard: Send + Sync + 'static {
     /// Decides about the request whose head is `head`.
     fn admit(&self, head: &Parts) -> Step<Result<Admission, Refusal>>;
+
+    /// Decides about one decoded operation of an admitted request, before anything of its
+    /// answer is sent. Of a batch all are judged before any runs.
+    fn permit(&self, _who: &Admission, _operation: &Operation) -> Step<Result<(), Refusal>> {
+        Step::now(Ok(()))
+    }
 }
 
 impl<G: Guard + ?Sized> Guard for Arc<G> {
     fn admit(&self, head: &Parts) -> Step<Result<Admission, Refusal>> {
         (**self).admit(head)
+    }
+
+    fn permit(&self, who: &Admission, operation: &Operation) -> Step<Result<(), Refusal>> {
+        (**self).permit(who, operation)
     }
 }
 
