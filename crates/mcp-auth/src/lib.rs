@@ -23,6 +23,7 @@ pub use crate::fetch::{
     FetchError, FetchPolicy, FetchRequest, FetchResponse, GuardedFetcher, Reach, Roots, Rule,
 };
 
+mod client_auth;
 mod dpop;
 
 #[cfg(feature = "client")]
@@ -36,5 +37,10 @@ pub use crate::client::{
 };
 #[cfg(feature = "client")]
 pub use crate::store::{FileStore, MemoryStore};
+
+#[cfg(feature = "server")]
+pub mod server;
+#[cfg(feature = "server")]
+pub use crate::server::{ResourceServer, ScopePolicy};
 
 pub mod v1;

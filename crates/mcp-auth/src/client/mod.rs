@@ -26,6 +26,10 @@ pub use self::browser::SystemBrowser;
 
 mod discover;
 mod engine;
+#[cfg(feature = "server")]
+mod exchange;
+#[cfg(feature = "server")]
+pub(crate) use self::exchange::Exchange;
 mod flow;
 mod grant;
 mod identity;

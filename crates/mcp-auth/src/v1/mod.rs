@@ -20,6 +20,11 @@ mod browser;
 #[cfg(feature = "client")]
 pub use self::browser::{Browser, BrowserError, CallbackUrl, Visit, Visited};
 
+#[cfg(feature = "server")]
+mod verifier;
+#[cfg(feature = "server")]
+pub use self::verifier::{PresentedToken, TokenVerifier, Unverified, Verified};
+
 use std::future::Future;
 use std::pin::Pin;
 

@@ -14,16 +14,15 @@ use url::Url;
 use url::form_urlencoded::Serializer;
 
 use super::answer::TokenAnswer;
-use super::assertion::client_assertion;
 use super::carrier::{Carried, Carrier};
 use crate::client::identity::ClientIdentity;
 use crate::client::{AuthErrorKind, ClientAuthMethod};
+use crate::client_auth::{ASSERTION_TYPE, basic, client_assertion};
 use crate::dpop::{self, Nonces, Role};
 use crate::jose::PrivateKey;
 use crate::v1::Fetch;
-use crate::{FetchResponse, Issuer, Reach, ScopeSet, Secret, crypto};
+use crate::{FetchResponse, Issuer, Reach, ScopeSet, Secret};
 
-const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 /// The type of an identity assertion JWT authorization grant.
@@ -54,6 +53,11 @@ pub(crate) enum Grant<'g> {
         audience: &'g Issuer,
         scopes: &'g ScopeSet,
     },
+    /// Asks for a token that a server may use in the name of its caller (RFC 8693).
+    #[cfg(feature = "server")]
+    OnBehalf {
+        subject: &'g Secret,
+    },
 }
 
 impl Grant<'_> {
@@ -64,6 +68,8 @@ impl Grant<'_> {
             Self::ClientCredentials { .. } => Vec::new(),
             Self::JwtBearer { assertion, .. } => vec![assertion],
             Self::Exchange { subject, .. } => vec![subject],
+            #[cfg(feature = "server")]
+            Self::OnBehalf { subject } => vec![subject],
         }
     }
 }
@@ -201,6 +207,18 @@ impl TokenEndpoint<'_> {
                 pairs.extend((!scopes.is_empty()).then_some(("scope", &*scopes)));
                 carrier.carry(self.form(pairs, assertion)?).await
             }
+            #[cfg(feature = "server")]
+            Grant::OnBehalf { subject } => {
+                const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
+                let mut pairs = vec![
+                    ("grant_type", TOKEN_EXCHANGE),
+                    ("requested_token_type", ACCESS_TOKEN),
+                    ("subject_token", subject.expose()),
+                    ("subject_token_type", ACCESS_TOKEN),
+                ];
+                pairs.extend(resource.map(|resource| ("resource", resource)));
+                carrier.carry(self.form(pairs, assertion)?).await
+            }
         };
         self.outcome(carried)
     }
@@ -232,6 +250,7 @@ impl TokenEndpoint<'_> {
                 client_assertion(&**signer, &self.client.client_id, self.issuer, self.now)
                     .await
                     .map(Some)
+                    .map_err(AuthErrorKind::Sign)
             }
             _ => Ok(None),
         }
@@ -257,7 +276,8 @@ impl TokenEndpoint<'_> {
         let mut authorization = None;
         match (self.client.method, self.secret()) {
             (ClientAuthMethod::Basic, Some(secret)) => {
-                authorization = Some(basic(&self.client.client_id, secret)?);
+                let value = basic(&self.client.client_id, secret);
+                authorization = Some(value.map_err(|_| AuthErrorKind::TokenCharacters)?);
             }
             (_, secret) => {
                 // A client without an id of its own is known by its assertion alone.
@@ -304,18 +324,6 @@ fn carried<T>(result: Result<T, RequestTokenError<Carried, BasicErrorResponse>>)
         // Nothing else comes out: the carrier gives the crate no answer to read.
         _ => Carried::Lost,
     }
-}
-
-/// `client_secret_basic`: both parts form-encoded before they are joined
-/// ([RFC 6749, section 2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)).
-pub(crate) fn basic(client_id: &str, secret: &Secret) -> Result<HeaderValue, AuthErrorKind> {
-    let encode =
-        |text: &str| -> String { url::form_urlencoded::byte_serialize(text.as_bytes()).collect() };
-    let pair = format!("{}:{}", encode(client_id), encode(secret.expose()));
-    let value = format!("Basic {}", crypto::base64_standard(pair.as_bytes()));
-    let mut value = HeaderValue::try_from(value).map_err(|_| AuthErrorKind::TokenCharacters)?;
-    value.set_sensitive(true);
-    Ok(value)
 }
 
 fn wants_nonce(response: &FetchResponse) -> bool {

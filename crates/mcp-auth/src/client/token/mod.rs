@@ -1,7 +1,6 @@
 //! The token endpoint: requests by the `oauth2` crate, answers as real providers give them.
 
 mod answer;
-mod assertion;
 mod carrier;
 mod endpoint;
 pub(crate) use self::answer::{TokenAnswer, read_error};
