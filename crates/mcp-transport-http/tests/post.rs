@@ -202,7 +202,7 @@ async fn bodies_have_limits() {
     bounded(async {
         let server = Server::with(|config| {
             config.limits.body_bytes = 300;
-            config.times.body = std::time::Duration::from_millis(50);
+            config.times.body = std::time::Duration::from_millis(300);
         })
         .await;
         let client = server.connect().await;

@@ -304,7 +304,7 @@ async fn an_idle_session_ends() {
 async fn a_running_call_and_a_stream_that_is_read_keep_a_session() {
     bounded(async {
         let server = Server::with(|config| {
-            config.times.idle = Duration::from_millis(200);
+            config.times.idle = Duration::from_secs(1);
             config.times.keep_alive = Duration::from_millis(20);
         })
         .await;
@@ -321,7 +321,8 @@ async fn a_running_call_and_a_stream_that_is_read_keep_a_session() {
         // Reads the keep-alives.
         let reading = tokio::spawn(async move { while stream.piece().await.is_some() {} });
         eventually("the idle one has ended", || server.endpoint.sessions() == 2).await;
-        tokio::time::sleep(Duration::from_millis(400)).await;
+        // Long enough for the others to end, if nothing kept them.
+        tokio::time::sleep(Duration::from_millis(1500)).await;
         assert_eq!(idle.request(1, "ping", json!({})).await.status, 404);
         assert_eq!(listening.request(1, "ping", json!({})).await.status, 200);
         server.controls.open("answer");

@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use mcp_jsonrpc::service::v1::{
@@ -388,13 +389,8 @@ impl Exchange {
         }
         if pump.taken.is_empty() && pump.append.is_none() && mem::take(&mut self.lock().suspend) {
             // The cursor once more, so that the client comes back to right here.
-            let retry = self.core.config.times.retry;
-            let last = pump.next - 1;
-            if let Some(id) = self.event_id(last) {
-                let text = id.to_text();
-                if let Ok(event) = EventText::new(b"").with_id(text.as_str()) {
-                    event.with_retry(retry).write(out);
-                }
+            if let Some(id) = self.event_id(pump.next - 1) {
+                write_retry(id, self.core.config.times.retry, out);
             }
             return Poll::Ready(Streamed::Suspended);
         }
@@ -656,6 +652,14 @@ impl fmt::Debug for Exchange {
 pub(super) fn remember(wakers: &mut Vec<Waker>, waker: &Waker) {
     if !wakers.iter().any(|known| known.will_wake(waker)) {
         wakers.push(waker.clone());
+    }
+}
+
+/// Repeats a cursor, with the time after which the client is to come back to it.
+pub(super) fn write_retry(id: EventId, retry: Duration, out: &mut BytesMut) {
+    let text = id.to_text();
+    if let Ok(event) = EventText::new(b"").with_id(text.as_str()) {
+        event.with_retry(retry).write(out);
     }
 }
 

@@ -11,7 +11,7 @@ use mcp_jsonrpc::{ErrorObject, Outgoing};
 use super::body::{Idle, KEEP_ALIVE};
 use super::core::Permit;
 use super::event_id::EventId;
-use super::exchange::{Exchange, Progress, write_event};
+use super::exchange::{Exchange, Progress, write_event, write_retry};
 use super::session::{Listened, Session};
 use crate::EVENTS_LOST;
 use crate::sse::EventText;
@@ -129,6 +129,16 @@ impl ReplayBody {
 
     fn say_lost(&mut self) {
         EventText::new(&lost(&self.session)).write(&mut self.first);
+    }
+
+    /// Tells when to come back, and to where.
+    fn write_retry(&self, out: &mut BytesMut) {
+        let revision = self.session.revision();
+        if !self.has_ids() || !revision.is_some_and(|r| r.may_close_stream_early()) {
+            return;
+        }
+        let id = EventId::new(self.session.tag, self.stream, self.last);
+        write_retry(id, self.session.core.config.times.retry, out);
     }
 
     pub(super) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -278,6 +288,11 @@ impl ReplayBody {
             },
             None => match std::task::ready!(self.session.poll_message(*serial, cx)) {
                 Listened::End => {
+                    self.stage = Stage::Over;
+                    return Poll::Ready(());
+                }
+                Listened::Leave => {
+                    self.write_retry(out);
                     self.stage = Stage::Over;
                     return Poll::Ready(());
                 }

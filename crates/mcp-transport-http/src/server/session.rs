@@ -56,6 +56,8 @@ pub(super) struct Session {
 #[derive(Default)]
 struct State {
     closed: bool,
+    /// GET streams were ended by the server's shutdown.
+    leaving: bool,
     exchanges: Vec<Arc<Exchange>>,
     next_stream: u64,
     /// The open GET streams, oldest first.
@@ -100,6 +102,8 @@ pub(super) enum Listened {
     Message(u64, Bytes),
     /// Another connection took its place, or the session is over.
     End,
+    /// The server lets its connections go; the client may come back.
+    Leave,
 }
 
 impl Session {
@@ -394,10 +398,13 @@ impl Session {
     pub(super) fn poll_message(&self, serial: u64, cx: &mut Context<'_>) -> Poll<Listened> {
         let limits = &self.core.config.limits;
         let mut state = self.lock();
+        let leaving = state.leaving && !state.closed;
         let State { listeners, queue, queue_bytes, room, .. } = &mut *state;
         let count = listeners.len();
         let found = listeners.iter_mut().enumerate().find(|(_, other)| other.serial == serial);
-        let Some((at, listener)) = found else { return Poll::Ready(Listened::End) };
+        let Some((at, listener)) = found else {
+            return Poll::Ready(if leaving { Listened::Leave } else { Listened::End });
+        };
         if at + 1 == count
             && let Some(message) = queue.pop_front()
         {
@@ -429,6 +436,7 @@ impl Session {
     /// Ends all GET streams; they can be resumed.
     pub(super) fn end_listeners(&self) {
         let mut state = self.lock();
+        state.leaving = true;
         let gone = mem::take(&mut state.listeners);
         for listener in &gone {
             state.remember_parted(listener.stream, listener.last);
