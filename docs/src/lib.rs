@@ -11,6 +11,7 @@ macro_rules! pages {
 }
 
 pages! {
+    readme = "../../README.md";
     architecture = "../architecture.md";
     dependencies = "../dependencies.md";
     releasing = "../releasing.md";

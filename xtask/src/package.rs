@@ -27,9 +27,14 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
     let order: Vec<&str> = published.iter().map(|package| package.name.as_str()).collect();
     shell::say(format_args!("order of publishing: {}", order.join(", ")));
 
-    // All together: cargo then takes the siblings that no registry has yet from this workspace.
-    // Each archive is compiled by itself, with the features that its users get.
-    let mut package = shell::cargo(["package", "--quiet", "--locked"]);
+    // Each archive is compiled by itself, with the features that its users get. Its siblings come
+    // from here: a registry has none of them yet, or something else under the same name.
+    let folder = metadata.target_directory.join("package");
+    fs::create_dir_all(&folder)?;
+    let siblings = folder.join("siblings.toml");
+    fs::write(&siblings, patches(&published))?;
+    let mut package = shell::cargo(["package", "--quiet", "--locked", "--config"]);
+    package.arg(&siblings);
     package.args(order.iter().flat_map(|name| ["--package", name])).args(args);
     shell::run(&mut package)?;
 
@@ -38,7 +43,7 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
         let mut list = shell::cargo(["package", "--quiet", "--list", "--package", &package.name]);
         let files = shell::read(list.args(args))?;
         let archive = format!("{}-{}.crate", package.name, package.version);
-        let bytes = fs::metadata(metadata.target_directory.join("package").join(archive))?.len();
+        let bytes = fs::metadata(folder.join(archive))?.len();
         let count = files.lines().count();
         let kibibytes = bytes.div_ceil(1024);
         shell::say(format_args!(
@@ -51,6 +56,17 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
         bail!("{}", faults.join("\n"));
     }
     Ok(())
+}
+
+/// A configuration that takes our crates from this workspace.
+fn patches(published: &[&Package]) -> String {
+    let entries = published.iter().map(|package| {
+        let path = toml::Value::from(package.folder().to_string_lossy().into_owned());
+        (package.name.clone(), toml::Table::from_iter([("path".to_owned(), path)]).into())
+    });
+    let crates: toml::Table = entries.collect();
+    let patch = toml::Table::from_iter([("crates-io".to_owned(), crates.into())]);
+    toml::Table::from_iter([("patch".to_owned(), patch.into())]).to_string()
 }
 
 /// What is wrong with an archive.
@@ -94,6 +110,18 @@ mod tests {
     #[test]
     fn a_complete_archive_passes() {
         assert!(check("a", COMPLETE, 1).is_empty());
+    }
+
+    #[test]
+    fn siblings_are_taken_from_the_workspace() {
+        let package = Package {
+            name: "mcp-types".into(),
+            manifest_path: "here/crates/mcp-types/Cargo.toml".into(),
+            ..Package::default()
+        };
+        let config: toml::Table = patches(&[&package]).parse().unwrap();
+        let path = config["patch"]["crates-io"]["mcp-types"]["path"].as_str();
+        assert_eq!(path, Some("here/crates/mcp-types"));
     }
 
     #[test]
