@@ -1,5 +1,8 @@
 //! What a message costs.
 
+mod instructions;
+mod stdio;
+
 use anyhow::bail;
 
 use crate::shell;
@@ -15,7 +18,18 @@ pub(crate) struct Bench {
 }
 
 /// Every measurement. To add one: a module with a `run` function, and a line here.
-const BENCHES: &[Bench] = &[];
+const BENCHES: &[Bench] = &[
+    Bench {
+        name: "stdio",
+        about: "CPU of echo calls over stdio, as a ratio to the least that a server can do",
+        run: stdio::run,
+    },
+    Bench {
+        name: "instructions",
+        about: "instructions of an echo call over stdio, next to the least; needs valgrind",
+        run: instructions::run,
+    },
+];
 
 /// `cargo xtask bench [NAME ...]`: without a name, says which there are.
 pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
