@@ -57,10 +57,11 @@ pub(crate) const ROWS: &[Row] = &[
             "hyper-util",
             "memchr",
             "rustls",
-            "rustls-pki-types",
+            "rustls-native-certs",
+            "socket2",
             "tokio",
             "tokio-rustls",
-            "tokio-util",
+            "tower-service",
             "webpki-roots",
         ],
         pure: false,
@@ -147,7 +148,8 @@ pub(crate) struct Budget {
     pub(crate) most: usize,
 }
 
-/// The ways that matter.
+/// The ways that matter. Default features of the roles are off unless said: they bring the JSON
+/// Schema validator and the macros.
 pub(crate) const BUDGETS: &[Budget] = &[
     Budget {
         name: "mcp-jsonrpc alone",
@@ -190,12 +192,27 @@ pub(crate) const BUDGETS: &[Budget] = &[
         most: 45,
     },
     Budget {
-        name: "a client on HTTP with authorization",
+        name: "a client on HTTP with TLS and authorization",
         crates: &["mcp-client", "mcp-transport-http", "mcp-auth"],
-        defaults: true,
-        features: &["mcp-transport-http/client", "mcp-auth/client"],
+        defaults: false,
+        features: &[
+            "mcp-client/tokio",
+            "mcp-transport-http/client",
+            "mcp-transport-http/webpki-roots",
+            "mcp-auth/client",
+            "mcp-auth/webpki-roots",
+        ],
         count_ours: true,
         most: 130,
+    },
+    // The validator is most of the difference; it may not grow unseen.
+    Budget {
+        name: "the same client with every default feature",
+        crates: &["mcp-client", "mcp-transport-http", "mcp-auth"],
+        defaults: true,
+        features: &["mcp-transport-http/client", "mcp-transport-http/webpki-roots"],
+        count_ours: true,
+        most: 155,
     },
 ];
 
