@@ -6,10 +6,19 @@
 //! run minus those of a short one, divided by the difference in rounds.
 
 use std::hint::black_box;
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use bytes::Bytes;
-use mcp_jsonrpc::{Frame, Limits, Message, Outgoing, decode, to_vec, write_json};
+use mcp_jsonrpc::link::memory_pair;
+use mcp_jsonrpc::link::v1::Link;
+use mcp_jsonrpc::peer::{
+    Arrival, Driver, DriverConfig, NotificationVerdict, Protocol, RequestVerdict,
+};
+use mcp_jsonrpc::service::v1::{Inbound, Replies, Reply, Service};
+use mcp_jsonrpc::{
+    Extensions, Frame, Limits, Message, Notification, Outgoing, Request, decode, to_vec, write_json,
+};
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
@@ -90,6 +99,9 @@ const CASES: &[(&str, Make)] = &[
     ("json-1m-lines", || ours(text(LINES, MIB))),
     ("json-1m-lines-by-serde", || reference(text(LINES, MIB))),
     ("echo", echo),
+    ("drive-echo", || drive(call("hello, world"))),
+    ("drive-echo-late", || drive(call("late"))),
+    ("drive-ping", || drive(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_vec())),
 ];
 
 const PROGRESS: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":12345,"progress":50,"total":100}}"#;
@@ -184,6 +196,59 @@ fn echo() -> Case {
         }
     };
     (0, Box::new(run))
+}
+
+/// Answers at once, or at the second poll.
+struct EchoService;
+
+impl Service for EchoService {
+    async fn call(&self, inbound: Inbound, _: Replies) -> Reply {
+        let Some(id) = inbound.id() else { return Reply::Silent };
+        if inbound.params().is_some_and(|params| params.as_bytes().len() < 80) {
+            let mut polled = false;
+            std::future::poll_fn(|cx| {
+                if std::mem::replace(&mut polled, true) {
+                    return Poll::Ready(());
+                }
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            })
+            .await;
+        }
+        Reply::result(id, &Echo { text: "hello, world" })
+    }
+}
+
+struct Open;
+
+impl Protocol for Open {
+    fn request(&mut self, _: &Request, _: Arrival) -> RequestVerdict {
+        RequestVerdict::Serve(Extensions::new())
+    }
+
+    fn notification(&mut self, _: &Notification, _: Arrival) -> NotificationVerdict {
+        NotificationVerdict::Drop
+    }
+}
+
+/// A request through a driver, from frame to frame, over a link in memory.
+fn drive(frame: Vec<u8>) -> Case {
+    let (link, mut far) = memory_pair(16);
+    let (driver, _) = Driver::new(link, EchoService, DriverConfig::new(), |_| Open);
+    let mut run = Box::pin(driver.run());
+    let len = frame.len();
+    let Ok(Frame::Single(Message::Request(request))) = decode(&frame.into(), &Limits::new()) else {
+        return (0, Box::new(|| ()));
+    };
+    let request = Outgoing::request_raw(request.id, request.method, request.params.as_ref());
+    let step = move || {
+        let mut cx = Context::from_waker(Waker::noop());
+        drop(far.start_send(request.clone()));
+        drop(black_box(run.as_mut().poll(&mut cx)));
+        // The answer is read, which costs as much as `decode-response`.
+        drop(black_box(far.poll_recv(&mut cx)));
+    };
+    (len, Box::new(step))
 }
 
 fn main() {

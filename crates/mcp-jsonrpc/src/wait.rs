@@ -45,7 +45,9 @@ impl WaitList {
     /// All of them.
     #[must_use = "who is taken out of the list has to be woken"]
     pub(crate) fn take(&mut self) -> Waiters {
-        Waiters(std::mem::take(&mut self.waiting))
+        // Nearly always: most exchanges end before anybody waits for them.
+        let nobody = self.waiting.is_empty();
+        Waiters((!nobody).then(|| std::mem::take(&mut self.waiting)))
     }
 
     #[cfg(test)]
@@ -63,10 +65,10 @@ impl Place {
 
 /// Everybody who waited.
 #[derive(Debug, Default)]
-pub(crate) struct Waiters(BTreeMap<u64, Waker>);
+pub(crate) struct Waiters(Option<BTreeMap<u64, Waker>>);
 
 impl Waiters {
     pub(crate) fn wake(self) {
-        self.0.into_values().for_each(Waker::wake);
+        self.0.into_iter().flat_map(BTreeMap::into_values).for_each(Waker::wake);
     }
 }

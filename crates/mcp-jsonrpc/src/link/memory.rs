@@ -48,6 +48,7 @@ impl MemoryLink {
     }
 
     /// Sends a frame as it is, whether there is room or not.
+    #[cfg(any(test, fuzzing, feature = "testing"))]
     pub(crate) fn send_frame(&self, frame: Bytes) -> Result<(), LinkError> {
         self.outgoing.push(frame)
     }

@@ -21,6 +21,8 @@ pub use config::DriverConfig;
 mod driver;
 pub use driver::Driver;
 
+mod inbound;
+
 mod handle;
 pub use handle::Peer;
 
@@ -29,6 +31,7 @@ pub use call::PendingCall;
 
 // What driver and handles share, and what only the driver has.
 mod shared;
+mod state;
 
 mod batch;
 mod exchange;

@@ -1,13 +1,13 @@
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::config::DriverConfig;
+use super::state::{Command, Slot, State};
 use crate::link::v1::LinkError;
 use crate::service::v1::{Ask, AskError, SendError, TrySendError};
-use crate::wait::{Place, WaitList};
-use crate::{Extensions, Head, Name, Outgoing, RequestId, Response};
+use crate::wait::Place;
+use crate::{Extensions, Outgoing, RequestId, Response};
 
 /// What the driver and the handles share: the queue of what is to be sent, and the requests of
 /// ours that wait for a response.
@@ -19,54 +19,6 @@ pub(super) struct Shared {
     max_pending: usize,
     max_queued: usize,
     max_queued_bytes: usize,
-}
-
-struct State {
-    queue: VecDeque<Command>,
-    queued_bytes: usize,
-    queued_answers: usize,
-    /// Who waits for room in the queue.
-    ///
-    /// Invariant: if there is room while somebody waits, then somebody else was woken for it,
-    /// and hands it on when done: by taking it, or by going away.
-    room: WaitList,
-    pending: BTreeMap<i64, Slot>,
-    next_id: i64,
-    /// Exchanges that were woken.
-    woken: Vec<usize>,
-    /// There is something new for the driver since it looked.
-    news: bool,
-    /// Here while the driver waits, so that it is woken once for all that is new.
-    driver: Option<Waker>,
-    /// This side has closed: nothing new is taken.
-    closing: bool,
-    /// Nothing more comes in.
-    received_all: Option<LinkError>,
-    ended: Option<LinkError>,
-    watchers: WaitList,
-}
-
-/// A request of ours.
-enum Slot {
-    Waiting {
-        method: Name,
-        waker: Option<Waker>,
-        /// Handed to the link. What comes before that answers something else.
-        sent: bool,
-    },
-    Done(Result<Response, AskError>),
-}
-
-pub(super) enum Command {
-    Send(Outgoing),
-    /// Responses that belong in one array.
-    Batch(Vec<Outgoing>),
-    Abandon {
-        id: i64,
-        method: Name,
-        notes: Extensions,
-        reason: Option<String>,
-    },
 }
 
 /// What the driver is told at the start of a turn.
@@ -88,21 +40,7 @@ pub(super) struct Load {
 impl Shared {
     pub(super) fn new(config: &DriverConfig) -> Self {
         Self {
-            state: Mutex::new(State {
-                queue: VecDeque::new(),
-                queued_bytes: 0,
-                queued_answers: 0,
-                room: WaitList::default(),
-                pending: BTreeMap::new(),
-                next_id: 1,
-                woken: Vec::new(),
-                news: false,
-                driver: None,
-                closing: false,
-                received_all: None,
-                ended: None,
-                watchers: WaitList::default(),
-            }),
+            state: Mutex::default(),
             max_pending: config.max_pending,
             max_queued: config.max_queued.max(1),
             max_queued_bytes: config.max_queued_bytes,
@@ -199,8 +137,8 @@ impl Shared {
             drop(before);
             return Poll::Pending;
         }
-        let id = state.next_id;
-        state.next_id += 1;
+        state.last_id += 1;
+        let id = state.last_id;
         let mut request = Outgoing::request_raw(id.into(), ask.method.clone(), ask.params.as_ref());
         request.notes = ask.notes.clone();
         let waiting = Slot::Waiting {
@@ -449,100 +387,6 @@ impl Shared {
         watchers.wake();
         calls.into_iter().flatten().for_each(Waker::wake);
         drop(dropped);
-    }
-}
-
-impl State {
-    /// Whether nothing more may be sent: at all, or by the exchange that is `over`.
-    fn refuses(&self, over: Option<&AtomicBool>) -> bool {
-        // Read under the lock: the response is queued under it after `over` was set, so nothing
-        // of its exchange gets behind it.
-        self.ended.is_some()
-            || self.closing
-            || over.is_some_and(|over| over.load(Ordering::Acquire))
-    }
-
-    /// Queues a command; hands back the driver if that has to be woken.
-    #[must_use]
-    fn push(&mut self, command: Command) -> Option<Waker> {
-        self.enqueue(command);
-        self.tell_driver()
-    }
-
-    fn enqueue(&mut self, command: Command) {
-        let (bytes, answers) = command.weight();
-        self.queued_bytes += bytes;
-        self.queued_answers += answers;
-        self.queue.push_back(command);
-    }
-
-    fn pop(&mut self) -> Option<Command> {
-        let command = self.queue.pop_front()?;
-        self.forget(&command);
-        if let Some(id) = command.request()
-            && let Some(Slot::Waiting { sent, .. }) = self.pending.get_mut(&id)
-        {
-            *sent = true;
-        }
-        Some(command)
-    }
-
-    fn forget(&mut self, command: &Command) {
-        let (bytes, answers) = command.weight();
-        self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
-        self.queued_answers = self.queued_answers.saturating_sub(answers);
-    }
-
-    /// Takes request `id` out of the queue, if it is still there.
-    fn take_unsent(&mut self, id: i64) -> Option<Command> {
-        // From the back: who gives up soon has not been waiting for long.
-        let at = self.queue.iter().rposition(|command| command.request() == Some(id))?;
-        let command = self.queue.remove(at)?;
-        self.forget(&command);
-        Some(command)
-    }
-
-    #[must_use]
-    fn tell_driver(&mut self) -> Option<Waker> {
-        self.news = true;
-        self.driver.take()
-    }
-
-    #[must_use]
-    fn fail_pending(&mut self, cause: &LinkError) -> Vec<Option<Waker>> {
-        let waiting = self.pending.values_mut().filter_map(|slot| match slot {
-            Slot::Waiting { waker, .. } => {
-                let waker = waker.take();
-                *slot = Slot::Done(Err(AskError::Link(cause.clone())));
-                Some(waker)
-            }
-            Slot::Done(_) => None,
-        });
-        waiting.collect()
-    }
-}
-
-impl Command {
-    /// Its bytes, and how many answers it is.
-    fn weight(&self) -> (usize, usize) {
-        match self {
-            Self::Send(message) => (message.frame().len(), usize::from(message.is_response())),
-            Self::Batch(responses) => {
-                (responses.iter().map(|response| response.frame().len()).sum(), 1)
-            }
-            Self::Abandon { .. } => (0, 0),
-        }
-    }
-
-    /// The id of the request of ours that this is.
-    fn request(&self) -> Option<i64> {
-        match self {
-            Self::Send(message) => match message.head() {
-                Head::Request { id, .. } => id.as_i64(),
-                _ => None,
-            },
-            Self::Batch(_) | Self::Abandon { .. } => None,
-        }
     }
 }
 
