@@ -239,7 +239,7 @@ async fn a_request_of_ours_that_is_given_up_is_canceled_at_the_client() {
 async fn without_a_stream_to_ask_on_the_asker_is_told_in_time() {
     bounded(async {
         let server = Server::with(|config| config.times.listener = Duration::from_millis(50)).await;
-        let client = server.connect().await;
+        let _client = server.connect().await;
         let outlet = server.controls.outlet();
         let failed = outlet.ask(Ask::new("roots/list", None)).await.unwrap_err();
         assert_eq!(failed.to_string(), "the peer can't be asked here");

@@ -17,9 +17,10 @@ use mcp_types::Revision;
 
 use super::body::AnswerBody;
 use super::exchange::{Exchange, remember};
+use super::outlet::SessionOutlet;
 use super::post::{Posted, answer, take_answer, unserved};
 use super::refuse::{accepted, busy, no_session, refuse, refuse_request};
-use super::session::{Session, SessionOutlet, Unfit};
+use super::session::{Session, Unfit};
 
 /// Runs the messages of a batch side by side, and answers with what they are answered by.
 pub(super) async fn run(

@@ -39,6 +39,7 @@ mod cors;
 mod exchange;
 mod intake;
 mod lookup;
+mod outlet;
 mod post;
 mod refuse;
 mod replay;

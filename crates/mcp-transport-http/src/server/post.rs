@@ -24,10 +24,11 @@ use super::core::Core;
 use super::exchange::{Exchange, First, Hearing};
 use super::intake::Unread;
 use super::lookup::{find_session, revision_of, store_down};
+use super::outlet::SessionOutlet;
 use super::refuse::{
     Refused, accepted, busy, json, no_session, refuse, refuse_request, status, wrong,
 };
-use super::session::{Session, SessionOutlet, Unfit};
+use super::session::{Session, Unfit};
 use crate::header::{Accept, EVENT_STREAM, MCP_SESSION_ID, Taken, is_json};
 use crate::v1::{Admission, SessionRecord};
 

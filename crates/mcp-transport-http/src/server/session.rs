@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use mcp_jsonrpc::link::v1::LinkError;
 use mcp_jsonrpc::peer::{Arrival, NotificationVerdict, Protocol, RequestVerdict};
-use mcp_jsonrpc::service::v1::{
-    Ask, AskError, BoxFuture, Outlet, PeerOutlet, Reply, ReplySink, SendError, TrySendError,
-};
+use mcp_jsonrpc::service::v1::{Ask, AskError, PeerOutlet, Reply, SendError, TrySendError};
 use mcp_jsonrpc::{
     Extensions, FaultKind, Head, Name, Notification, Outgoing, RawJson, Request, RequestId,
     Response,
@@ -20,10 +18,11 @@ use mcp_jsonrpc::{
 use mcp_lifecycle::{Profile, ServerSession};
 use mcp_types::Revision;
 
-use super::asks::{AskCall, ExchangeTag, Road, Slot, Start};
+use super::asks::{ExchangeTag, Slot, Start};
 
 use super::core::Core;
 use super::exchange::{Exchange, remember};
+use super::outlet::SessionOutlet;
 use super::post::INITIALIZE;
 use crate::SessionId;
 use crate::v1::{Principal, SessionRecord};
@@ -459,7 +458,7 @@ impl Session {
         Ok(())
     }
 
-    fn poll_push(
+    pub(super) fn poll_push(
         &self,
         cx: &mut Context<'_>,
         message: &mut Option<Outgoing>,
@@ -596,57 +595,5 @@ impl Slot {
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session").field("tag", &self.tag).finish_non_exhaustive()
-    }
-}
-
-/// The way to a session's client outside of its requests: the newest GET stream.
-pub(super) struct SessionOutlet(pub(super) Weak<Session>);
-
-impl Outlet for SessionOutlet {
-    fn try_notify(&self, notification: Outgoing) -> Result<(), TrySendError> {
-        let session = self.0.upgrade().ok_or(TrySendError::Closed)?;
-        session.push(notification.into_frame())
-    }
-
-    fn ask(&self, ask: Ask) -> BoxFuture<'_, Result<Response, AskError>> {
-        match self.0.upgrade() {
-            Some(session) => Box::pin(AskCall::new(session, Road::Session, ask)),
-            None => Box::pin(std::future::ready(Err(AskError::Link(LinkError::Closed)))),
-        }
-    }
-
-    fn is_closed(&self) -> bool {
-        self.0.upgrade().is_none_or(|session| session.is_closed())
-    }
-}
-
-/// The replies of a notification: it has no stream of its own.
-impl ReplySink for SessionOutlet {
-    fn poll_notify(
-        &self,
-        cx: &mut Context<'_>,
-        notification: &mut Option<Outgoing>,
-    ) -> Poll<Result<(), SendError>> {
-        match self.0.upgrade() {
-            Some(session) => session.poll_push(cx, notification),
-            None => Poll::Ready(Err(SendError::default())),
-        }
-    }
-
-    fn try_notify(&self, notification: Outgoing) -> Result<(), TrySendError> {
-        Outlet::try_notify(self, notification)
-    }
-
-    fn ask(&self, ask: Ask) -> BoxFuture<'_, Result<Response, AskError>> {
-        Outlet::ask(self, ask)
-    }
-
-    fn poll_cancelled(&self, _: &mut Context<'_>) -> Poll<()> {
-        // Nothing cancels a notification.
-        Poll::Pending
-    }
-
-    fn is_cancelled(&self) -> bool {
-        false
     }
 }

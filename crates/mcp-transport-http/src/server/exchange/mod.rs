@@ -11,21 +11,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use mcp_jsonrpc::service::v1::{
-    Ask, AskError, BoxFuture, Reply, ReplySink, SendError, TrySendError,
-};
-use mcp_jsonrpc::{ErrorObject, Name, Outgoing, RequestId, Response};
+use mcp_jsonrpc::service::v1::{BoxFuture, Reply};
+use mcp_jsonrpc::{ErrorObject, Name, RequestId};
 
-use super::asks::{AskCall, Road};
 use super::batch::Member;
 use super::core::{Core, Permit};
 use super::event_id::EventId;
 use super::session::Session;
 use crate::sse::EventText;
 use crate::v1::{LogError, Step, StreamKey};
+
+mod events;
+mod replies;
+pub(super) use self::events::{write_event, write_retry};
 
 /// An event stream is handed out in pieces of about this many bytes.
 const PIECE: usize = 64 << 10;
@@ -481,39 +481,6 @@ impl Exchange {
             session.unregister(self, asked);
         }
     }
-
-    /// Whether one more message finds room in the outbox.
-    fn has_room(&self, state: &State) -> bool {
-        let limits = &self.core.config.limits;
-        state.outbox.len() < limits.queued && state.outbox_bytes < limits.queued_bytes
-    }
-
-    /// Ready with room for a request of ours.
-    pub(super) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<Result<(), AskError>> {
-        let mut state = self.lock();
-        if state.over {
-            return Poll::Ready(Err(AskError::Over));
-        }
-        if state.hearing == Hearing::Nobody {
-            return Poll::Ready(Err(AskError::Unavailable));
-        }
-        if !self.has_room(&state) {
-            remember(&mut state.room, cx.waker());
-            return Poll::Pending;
-        }
-        state.asked = true;
-        Poll::Ready(Ok(()))
-    }
-
-    /// Emits a message, whether or not there is room. Answers whether it was taken.
-    pub(super) fn push(&self, message: Bytes) -> bool {
-        let mut state = self.lock();
-        if state.over || state.hearing == Hearing::Nobody {
-            return false;
-        }
-        state.push(message);
-        true
-    }
 }
 
 /// What a reader of the log may expect.
@@ -573,74 +540,6 @@ impl State {
     }
 }
 
-impl ReplySink for Exchange {
-    fn poll_notify(
-        &self,
-        cx: &mut Context<'_>,
-        notification: &mut Option<Outgoing>,
-    ) -> Poll<Result<(), SendError>> {
-        let mut state = self.lock();
-        if state.over {
-            return Poll::Ready(Err(SendError::default()));
-        }
-        if state.hearing == Hearing::Nobody {
-            *notification = None;
-            return Poll::Ready(Ok(()));
-        }
-        if !self.has_room(&state) {
-            remember(&mut state.room, cx.waker());
-            return Poll::Pending;
-        }
-        if let Some(notification) = notification.take() {
-            state.push(notification.into_frame());
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    fn try_notify(&self, notification: Outgoing) -> Result<(), TrySendError> {
-        let mut state = self.lock();
-        if state.over {
-            return Err(TrySendError::Closed);
-        }
-        if state.hearing == Hearing::Nobody {
-            return Ok(());
-        }
-        if !self.has_room(&state) {
-            return Err(TrySendError::Full);
-        }
-        state.push(notification.into_frame());
-        Ok(())
-    }
-
-    fn ask(&self, ask: Ask) -> BoxFuture<'_, Result<Response, AskError>> {
-        match &self.session {
-            Some(session) => Box::pin(AskCall::new(Arc::clone(session), Road::Exchange(self), ask)),
-            None => Box::pin(std::future::ready(Err(AskError::Unavailable))),
-        }
-    }
-
-    fn can_ask(&self) -> bool {
-        self.session.is_some() && self.lock().hearing == Hearing::Stream
-    }
-
-    fn close_stream(&self) {
-        self.suspend();
-    }
-
-    fn poll_cancelled(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.lock();
-        if state.cancelled {
-            return Poll::Ready(());
-        }
-        remember(&mut state.cancel, cx.waker());
-        Poll::Pending
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.lock().cancelled
-    }
-}
-
 impl fmt::Debug for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Exchange").field("method", &self.method).finish_non_exhaustive()
@@ -652,21 +551,5 @@ impl fmt::Debug for Exchange {
 pub(super) fn remember(wakers: &mut Vec<Waker>, waker: &Waker) {
     if !wakers.iter().any(|known| known.will_wake(waker)) {
         wakers.push(waker.clone());
-    }
-}
-
-/// Repeats a cursor, with the time after which the client is to come back to it.
-pub(super) fn write_retry(id: EventId, retry: Duration, out: &mut BytesMut) {
-    let text = id.to_text();
-    if let Ok(event) = EventText::new(b"").with_id(text.as_str()) {
-        event.with_retry(retry).write(out);
-    }
-}
-
-pub(super) fn write_event(id: EventId, data: &[u8], out: &mut BytesMut) {
-    let text = id.to_text();
-    match EventText::new(data).with_id(text.as_str()) {
-        Ok(event) => event.write(out),
-        Err(_) => EventText::new(data).write(out),
     }
 }

@@ -1,0 +1,17 @@
+//! The client, against servers that do exactly what a test says, and against our own.
+
+#![cfg(test)]
+#![cfg(all(feature = "client", feature = "server"))]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod host;
+mod script;
+
+mod legacy;
+mod messages;
+mod net;
+mod own;
+mod resume;
+mod sessions;
