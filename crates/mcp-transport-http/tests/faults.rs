@@ -226,6 +226,38 @@ async fn a_stream_that_is_not_read_does_not_keep_its_session() {
     .await;
 }
 
+// Shows: TRANSPORT-HTTP-040
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_a_slow_reader_goes_to_nobody_else() {
+    bounded(async {
+        let mut config = Config::new();
+        config.times.keep_alive = Duration::from_millis(1);
+        config.limits.queued = 10_000;
+        config.limits.queued_bytes = 64 << 20;
+        let server = Server::build(|builder| builder.config(config)).await;
+        let client = server.connect().await;
+        let mut old = client.get(None).await;
+        let mut new = client.get(None).await;
+        assert!(old.event().await.is_some() && new.event().await.is_some());
+        let filler = "x".repeat(16 << 10);
+        let outlet = server.controls.outlet();
+        for n in 0..1000 {
+            let params = json!({"level": "info", "data": filler, "logger": n.to_string()});
+            let message = Outgoing::notification("notifications/message".into(), Some(&params));
+            outlet.try_notify(message.unwrap()).unwrap();
+        }
+        // The older stream is looked at all the while.
+        for _ in 0..50 {
+            assert_eq!(old.piece().await.unwrap(), ":\n\n");
+        }
+        for n in 0..1000 {
+            let (message, _) = new.message().await.unwrap();
+            assert_eq!(message["params"]["logger"], n.to_string());
+        }
+    })
+    .await;
+}
+
 // Shows: FC-053
 #[tokio::test]
 async fn slow_senders_are_given_up() {
