@@ -44,3 +44,6 @@ pub mod server;
 pub use crate::server::{ResourceServer, ScopePolicy};
 
 pub mod v1;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

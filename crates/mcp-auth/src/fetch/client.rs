@@ -80,7 +80,7 @@ impl GuardedFetcher {
         left = left.min(self.shared.policy.max_redirects);
         loop {
             let answer = self.once(&request).await?;
-            if !is_redirect(answer.status) {
+            if !is_redirect(answer.status) || request.shows_redirects {
                 return Ok(answer);
             }
             let host = host_of(&request.url);

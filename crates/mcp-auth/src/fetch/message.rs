@@ -27,6 +27,8 @@ pub struct FetchRequest {
     pub max_body: usize,
     /// How many redirects are followed; always none for a `POST`.
     pub max_redirects: u8,
+    /// Whether a redirect that isn't followed is an answer, for whoever reads where it leads.
+    pub shows_redirects: bool,
 }
 
 impl FetchRequest {
@@ -43,6 +45,7 @@ impl FetchRequest {
             reach,
             max_body: 64 * 1024,
             max_redirects: 3,
+            shows_redirects: false,
         }
     }
 
@@ -63,6 +66,13 @@ impl FetchRequest {
     #[must_use]
     pub fn with_max_body(mut self, bytes: usize) -> Self {
         self.max_body = bytes;
+        self
+    }
+
+    /// Follows no redirect, but shows where one leads.
+    #[must_use]
+    pub fn showing_redirects(mut self) -> Self {
+        (self.max_redirects, self.shows_redirects) = (0, true);
         self
     }
 

@@ -9,3 +9,5 @@ pub use self::server::{ServerMetadata, UnusableServerMetadata};
 mod client;
 #[cfg(feature = "server")]
 pub use self::client::{ClientDocument, UnusableClientDocument};
+#[cfg(all(feature = "server", any(test, feature = "testing")))]
+pub(crate) use self::client::same_redirect;
