@@ -2,3 +2,4 @@
 //! against them. Never published.
 
 pub mod everything;
+pub mod interop;
