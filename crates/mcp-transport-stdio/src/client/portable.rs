@@ -78,8 +78,10 @@ impl Process {
         }
     }
 
-    /// There is no way to ask.
-    pub(super) fn terminate(&self) {}
+    /// There is no way to ask, and so nothing more to wait for.
+    pub(super) fn terminate(&self) {
+        self.kill();
+    }
 
     /// Ends the process.
     pub(super) fn kill(&self) {
@@ -99,6 +101,7 @@ impl Process {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::io::Read;
     use std::process::Stdio;
@@ -140,7 +143,6 @@ mod tests {
     async fn a_process_that_stays_is_killed() {
         let started = sh("exec sleep 3600");
         started.process.terminate();
-        started.process.kill();
         assert!(!started.process.wait().unwrap().success());
         assert!(started.process.id() > 0 && !started.process.group_lives());
         assert!(read_now(&started.stdout, &mut [0]).is_err());
