@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 
@@ -173,9 +174,8 @@ cases! {
     }
 
     fn a_named_pipe_is_given_its_mode_back() {
-        let folder = std::env::temp_dir().join(format!("mcp-stdio-{}", std::process::id()));
-        std::fs::create_dir(&folder).unwrap();
-        let path = folder.join("fifo");
+        let folder = Folder::new("fifo");
+        let path = folder.0.join("fifo");
         let made = Command::new("mkfifo").arg(&path).status().unwrap();
         assert!(made.success());
         // Opened for both, so that opening doesn't wait for the other side.
@@ -189,14 +189,12 @@ cases! {
         drop(fifo);
         stderr_of(child);
         assert!(!fcntl_getfl(&shared).unwrap().contains(OFlags::NONBLOCK));
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     fn files_serve_as_well() {
-        let folder = std::env::temp_dir().join(format!("mcp-stdio-files-{}", std::process::id()));
-        std::fs::create_dir(&folder).unwrap();
+        let folder = Folder::new("files");
         let open = |name| {
-            let path = folder.join(name);
+            let path = folder.0.join(name);
             File::options().read(true).write(true).create(true).truncate(true).open(path).unwrap()
         };
         let (mut input, mut output) = (open("in"), open("out"));
@@ -216,7 +214,6 @@ cases! {
             .map(|line| response(&line.unwrap())["id"].as_u64().unwrap())
             .collect();
         assert_eq!(ids, (0..1000).collect::<Vec<_>>());
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     fn without_a_runtime_threads_do_it() {
@@ -332,6 +329,23 @@ cases! {
         assert!(now * 1024 <= 2 * SIZE, "{now} KiB now");
         drop(stdin);
         stderr_of(child);
+    }
+}
+
+/// A folder that goes with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("mcp-stdio-{name}-{}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
