@@ -29,12 +29,12 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) async fn serve_tcp(self, stream: TcpStream) {
+    pub(super) fn serve_tcp(self, stream: TcpStream) -> impl Future<Output = ()> + Send {
         // Small events must not wait for the acknowledgment of what went before.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(error = &error as &dyn Error, "no TCP_NODELAY");
         }
-        self.serve(stream).await;
+        self.serve(stream)
     }
 
     pub(super) async fn serve<T>(self, stream: T)
@@ -67,7 +67,7 @@ impl Connection {
             .max_headers(self.config.headers)
             .max_buf_size(self.config.head_buffer())
             .serve_connection(TokioIo::new(io), self.endpoint.clone());
-        self.drive(connection).await;
+        self.drive(pin!(connection)).await;
     }
 
     /// HTTP/2 for who begins with it, else HTTP/1.1.
@@ -93,7 +93,8 @@ impl Connection {
             .max_header_list_size(u32::try_from(config.head_bytes).unwrap_or(u32::MAX))
             .keep_alive_interval(PING)
             .keep_alive_timeout(PING);
-        self.drive(builder.serve_connection(TokioIo::new(io), self.endpoint.clone())).await;
+        let connection = builder.serve_connection(TokioIo::new(io), self.endpoint.clone());
+        self.drive(pin!(connection)).await;
     }
 
     #[cfg(all(feature = "tls", not(feature = "http2")))]
@@ -102,8 +103,9 @@ impl Connection {
     }
 
     /// Runs a connection to its end, or until it is told to end.
-    async fn drive<C: Graceful>(&self, connection: C) {
-        let mut connection = pin!(connection);
+    ///
+    /// It is borrowed: a future that owns what it was given holds it twice.
+    async fn drive<C: Graceful>(&self, mut connection: Pin<&mut C>) {
         let mut ending = false;
         let mut listener = self.signal.listen();
         let served = poll_fn(|cx| {
