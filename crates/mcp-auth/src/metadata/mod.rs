@@ -7,7 +7,7 @@ pub use self::server::{ServerMetadata, UnusableServerMetadata};
 
 #[cfg(feature = "server")]
 mod client;
-#[cfg(feature = "server")]
-pub use self::client::{ClientDocument, UnusableClientDocument};
 #[cfg(all(feature = "server", any(test, feature = "testing")))]
 pub(crate) use self::client::same_redirect;
+#[cfg(feature = "server")]
+pub use self::client::{ClientDocument, UnusableClientDocument};

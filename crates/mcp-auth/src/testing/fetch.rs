@@ -146,9 +146,7 @@ pub(super) fn json(status: StatusCode, body: &serde_json::Value) -> FetchRespons
     let mut headers = HeaderMap::new();
     let kind = hyper::header::HeaderValue::from_static("application/json");
     headers.insert(hyper::header::CONTENT_TYPE, kind);
-    headers.insert(
-        hyper::header::CACHE_CONTROL,
-        hyper::header::HeaderValue::from_static("no-store"),
-    );
+    headers
+        .insert(hyper::header::CACHE_CONTROL, hyper::header::HeaderValue::from_static("no-store"));
     FetchResponse::new(status, headers, body.to_string().into_bytes())
 }

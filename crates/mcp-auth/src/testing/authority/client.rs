@@ -87,9 +87,10 @@ impl Authority {
             return known;
         }
         let document = self.shared.documents.as_ref()?.get(id).await.ok()?;
-        let keys = document.jwks.as_ref().and_then(|jwks| {
-            KeySet::read(Value::Object(jwks.clone()).to_string().as_bytes())
-        });
+        let keys = document
+            .jwks
+            .as_ref()
+            .and_then(|jwks| KeySet::read(Value::Object(jwks.clone()).to_string().as_bytes()));
         Some(Client {
             method: document.token_endpoint_auth_method.clone(),
             secret: None,
@@ -151,7 +152,8 @@ impl Authority {
         let alive = claims.get("exp").and_then(Value::as_u64).is_some_and(|exp| now < exp);
         let right = read::text(claims, "iss") == Some(id)
             && claims.get("aud") == Some(&self.shared.issuer.as_str().into());
-        let first = read::text(claims, "jti").is_some_and(|jti| state.proofs.insert(jti.to_owned()));
+        let first =
+            read::text(claims, "jti").is_some_and(|jti| state.proofs.insert(jti.to_owned()));
         genuine && alive && right && first
     }
 }

@@ -206,11 +206,7 @@ impl Authority {
     /// # Errors
     ///
     /// When it can't be signed.
-    pub fn sign(
-        &self,
-        header: &Value,
-        claims: &Value,
-    ) -> Result<String, crate::jose::SignError> {
+    pub fn sign(&self, header: &Value, claims: &Value) -> Result<String, crate::jose::SignError> {
         let key = self.lock().key.clone();
         let mut header = header.clone();
         if let Some(members) = header.as_object_mut() {
@@ -245,7 +241,8 @@ impl Authority {
     pub async fn answer(&self, request: &FetchRequest) -> FetchResponse {
         let url = &request.url;
         let query = url.query().unwrap_or_default().as_bytes();
-        let mut params: HashMap<String, String> = form_urlencoded::parse(query).into_owned().collect();
+        let mut params: HashMap<String, String> =
+            form_urlencoded::parse(query).into_owned().collect();
         let is_form = request.method == Method::POST
             && request
                 .headers

@@ -66,11 +66,7 @@ impl Authority {
         response
     }
 
-    async fn by_code(
-        &self,
-        asked: &Asked<'_>,
-        bound_to: Option<String>,
-    ) -> Result<Value, Refused> {
+    async fn by_code(&self, asked: &Asked<'_>, bound_to: Option<String>) -> Result<Value, Refused> {
         let (client_id, _) = self.authenticate(asked).await?;
         let mut state = self.lock();
         let code = asked.param("code").unwrap_or_default();
@@ -188,9 +184,8 @@ impl Authority {
             let trusted = state.trusted.iter().find(|(issuer, _)| issuer.as_str() == named);
             let (_, keys) = trusted.ok_or(NO)?;
             let now = state.seconds();
-            let genuine = keys
-                .candidates(token.key_id(), token.algorithm())
-                .any(|key| token.verify(key));
+            let genuine =
+                keys.candidates(token.key_id(), token.algorithm()).any(|key| token.verify(key));
             let alive = claims.get("exp").and_then(Value::as_u64).is_some_and(|exp| now < exp);
             let meant = crate::jose::is_for(&claims, self.shared.issuer.as_str());
             if !(genuine && alive && meant) {
@@ -363,7 +358,8 @@ impl Authority {
         if state.behavior.dpop_nonces && read::text(claims, "nonce") != Some(&nonce) {
             return Err("use_dpop_nonce");
         }
-        let first = read::text(claims, "jti").is_some_and(|jti| state.proofs.insert(jti.to_owned()));
+        let first =
+            read::text(claims, "jti").is_some_and(|jti| state.proofs.insert(jti.to_owned()));
         if first { Ok(Some(key.thumbprint().as_str().to_owned())) } else { Err(NO) }
     }
 
