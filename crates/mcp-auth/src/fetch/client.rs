@@ -18,6 +18,8 @@ use crate::v1::{BoxFuture, Fetch};
 
 /// The longest URL that is asked for, in bytes.
 const MAX_URL: usize = 8 * 1024;
+/// How large the head of an answer may be, in bytes.
+const MAX_HEAD: usize = 64 * 1024;
 /// How many headers an answer may have.
 const MAX_HEADERS: usize = 100;
 
@@ -116,6 +118,7 @@ impl GuardedFetcher {
         let broken = |source| FetchError::Broken { host: host.clone(), source };
         let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
             .max_headers(MAX_HEADERS)
+            .max_buf_size(MAX_HEAD)
             .handshake(TokioIo::new(stream))
             .await
             .map_err(broken)?;
