@@ -41,3 +41,7 @@ pub use self::net::ProxyConfig;
 #[cfg(feature = "tls")]
 #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
 pub use self::net::Tls;
+/// The version of rustls that [`Tls`] speaks of.
+#[cfg(feature = "tls")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
+pub use tokio_rustls::rustls;

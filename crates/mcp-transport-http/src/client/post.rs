@@ -61,11 +61,10 @@ impl Core {
                 }
             };
             let Err(lost) = self.attempt(id, message, pass, repeatable).await else { return };
-            self.lose(lost.epoch);
+            let renewed = self.renewed(lost.epoch).await;
             if !self.is_waited_for(id) {
                 return;
             }
-            let renewed = self.enter().await;
             if repeatable && !sent && renewed.is_ok() {
                 sent = true;
                 entered = renewed;

@@ -302,6 +302,25 @@ impl Core {
         .await
     }
 
+    /// Waits for the session that comes after number `epoch`, which the server has forgotten.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub(super) async fn renewed(self: &Arc<Self>, epoch: u64) -> Result<Pass, Arc<HttpError>> {
+        self.lose(epoch);
+        {
+            // Another request has found out before, and it was tried already.
+            let session = &self.lock().session;
+            if let (Phase::Lost, Some((_, error))) = (session.phase, &session.failure)
+                && session.epoch == epoch
+            {
+                return Err(Arc::clone(error));
+            }
+        }
+        self.enter().await
+    }
+
     /// A request of session number `epoch` was answered 404: the server has forgotten it.
     pub(super) fn lose(self: &Arc<Self>, epoch: u64) {
         let mut state = self.lock();

@@ -122,10 +122,7 @@ pub async fn outcome_of(link: &mut HttpLink, id: i64) -> (Result<Came, LinkError
 
 /// Sends a request; how it ends.
 pub async fn ask(link: &mut HttpLink, message: Outgoing) -> Result<Value, LinkError> {
-    let id = match message.id() {
-        Some(RequestId::Number(id)) => *id,
-        other => panic!("{other:?}"),
-    };
+    let id = message.id().and_then(RequestId::as_i64).expect("a request with a number");
     link.send(message).await?;
     result_of(link, id).await
 }

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 #![cfg(all(feature = "client", feature = "server"))]
+#![allow(unreachable_pub, reason = "the modules of a test program have no other users")]
 
 #[path = "../support/mod.rs"]
 mod support;

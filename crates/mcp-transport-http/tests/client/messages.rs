@@ -12,7 +12,7 @@ use crate::host::{
     Came, ask, came, connect, hello, link_to, meanwhile, notification, outcome_of, quick, request,
     result_of, tool, why, within,
 };
-use crate::script::{Script, hello as hello_result};
+use crate::script::{Reply, Request, Script, hello as hello_result};
 
 // Shows: TRANSPORT-HTTP-007, TRANSPORT-HTTP-008, TRANSPORT-HTTP-009, TRANSPORT-HTTP-015, FC-052
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn session_and_revision_are_on_everything_after_the_handshake_and_on_nothi
 #[tokio::test]
 async fn closing_ends_streams_and_sends_one_delete_whatever_the_server_makes_of_it() {
     for status in [Some(200), Some(204), Some(404), Some(405), Some(500), None] {
-        let script = Script::start(async move |request, mut reply| {
+        let script = Script::start(move |request: Request, mut reply: Reply| async move {
             match (&*request.method, status) {
                 ("GET", _) => {
                     reply.stream().await;
@@ -212,7 +212,8 @@ async fn an_answer_to_a_notification_is_tolerated_and_an_error_in_it_reported() 
     })
     .await;
     let mut link = connect(&script.url(), quick()).await;
-    for method in ["notifications/odd", "notifications/roots/list_changed", "notifications/progress"]
+    for method in
+        ["notifications/odd", "notifications/roots/list_changed", "notifications/progress"]
     {
         link.send(notification(method)).await.unwrap();
     }
@@ -298,7 +299,10 @@ async fn an_answer_that_is_no_response_is_an_error_that_says_what_it_is() {
         ),
         (sized("202 Accepted", ""), "the stream ended without a response"),
         (sized(json_head, ""), "the answer is no response to the request"),
-        (sized(json_head, "{\"jsonrpc\":\"2.0\",\"id\":1,"), "the answer is no response to the request"),
+        (
+            sized(json_head, "{\"jsonrpc\":\"2.0\",\"id\":1,"),
+            "the answer is no response to the request",
+        ),
         (
             sized(json_head, r#"{"jsonrpc":"2.0","id":"1","result":{}}"#),
             "the answer is no response to the request",
@@ -454,7 +458,7 @@ async fn an_id_is_used_by_one_request_at_a_time() {
 async fn a_server_without_a_stream_of_its_own_is_asked_once() {
     for status in [405, 404, 400, 501, 401] {
         for session in [None, Some("s")] {
-            let script = Script::start(async move |request, mut reply| {
+            let script = Script::start(move |request: Request, mut reply: Reply| async move {
                 if request.method == "GET" {
                     reply.answer(status, &[("Content-Type", "text/plain")], "no").await;
                     return reply;
@@ -475,7 +479,7 @@ async fn a_server_without_a_stream_of_its_own_is_asked_once() {
 #[tokio::test]
 async fn requests_wait_until_the_servers_own_stream_is_open_but_not_for_ever() {
     for answers in [true, false] {
-        let script = Script::start(async move |request, mut reply| {
+        let script = Script::start(move |request: Request, mut reply: Reply| async move {
             if request.method == "GET" {
                 if answers {
                     reply.stream().await;
@@ -556,7 +560,8 @@ async fn a_message_that_nobody_takes_holds_reading_back() {
         "tools/call" => {
             reply.stream().await;
             for n in 0..500 {
-                let note = json!({"jsonrpc": "2.0", "method": "notifications/n", "params": {"n": n}});
+                let note =
+                    json!({"jsonrpc": "2.0", "method": "notifications/n", "params": {"n": n}});
                 reply.message(&note).await;
             }
             reply.message(&json!({"jsonrpc": "2.0", "id": 1, "result": {}})).await;
