@@ -1,4 +1,10 @@
 //! One test for each attack, named after it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the helpers of tests may panic like tests"
+)]
 
 mod support;
 

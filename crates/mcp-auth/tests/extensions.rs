@@ -1,4 +1,10 @@
 //! Proof of possession, workload identity, enterprise-managed authorization, on both sides.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the helpers of tests may panic like tests"
+)]
 
 mod support;
 

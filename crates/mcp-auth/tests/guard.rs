@@ -1,4 +1,10 @@
 //! The protected server: who gets in, who does not, and what they are told.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the helpers of tests may panic like tests"
+)]
 
 mod support;
 

@@ -1,4 +1,10 @@
 //! First logins: discovery, registration, scopes, what is sent.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the helpers of tests may panic like tests"
+)]
 
 mod support;
 

@@ -1,4 +1,10 @@
 //! Renewal, step-up, several callers, several processes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the helpers of tests may panic like tests"
+)]
 
 mod support;
 

@@ -55,13 +55,15 @@ struct State {
     nonce_streak: u8,
     /// Whether the store was looked into.
     looked: bool,
-    renewal: Option<Weak<watch::Sender<Option<Result<(), AuthError>>>>>,
+    renewal: Option<Weak<watch::Sender<Outcome>>>,
     /// A permanent failure, and when it happened.
     failed: Option<(Instant, AuthError)>,
     step_ups: HashMap<Operation, u8>,
 }
 
-type Waiting = watch::Receiver<Option<Result<(), AuthError>>>;
+/// What became of a renewal; none while it is under way.
+type Outcome = Option<Result<(), AuthError>>;
+type Waiting = watch::Receiver<Outcome>;
 
 impl State {
     fn stamp(&self) -> Stamp {
@@ -407,7 +409,7 @@ impl Shared {
         &self,
         live: Option<Live>,
         work: Work,
-        sender: &watch::Sender<Option<Result<(), AuthError>>>,
+        sender: &watch::Sender<Outcome>,
     ) {
         let before = live.as_ref().and_then(|live| live.tokens().map(|t| t.access.clone()));
         let keeps = matches!(work, Work::Ensure | Work::StepUp(_));

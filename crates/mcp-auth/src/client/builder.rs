@@ -28,7 +28,6 @@ pub struct OAuthClient {
 
 impl OAuthClient {
     /// Begins to build one.
-    #[must_use]
     pub fn builder() -> Builder<WantsGrant> {
         Builder { grant: WantsGrant(()), options: Options::default() }
     }

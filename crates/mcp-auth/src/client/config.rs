@@ -433,7 +433,7 @@ impl Default for Scopes {
 /// Whether tokens are bound to a key (RFC 9449).
 #[cfg_attr(
     not(feature = "unstable-dpop"),
-    expect(dead_code, reason = "off until the feature is on")
+    expect(dead_code, unreachable_pub, reason = "public once the feature is on")
 )]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -57,7 +57,7 @@ fn place_of_v6(address: Ipv6Addr) -> Option<Reach> {
         [0x2002, a, b, ..] => place_of_v4(v4(a, b)),
         [0x2001, 0, .., a, b] => place_of_v4(v4(!a, !b)),
         [0xfc00..=0xfdff, ..] | [0x64, 0xff9b, 1, ..] => Some(Reach::Private),
-        [0xfe80..=0xfeff | 0xff00..=0xffff, ..]
+        [0xfe80..=0xffff, ..]
         | [0x2001, 0xdb8, ..]
         | [0x3fff, 0..=0xfff, ..]
         | [0x100, 0, 0, 0, ..] => None,

@@ -32,7 +32,6 @@ pub struct ResourceServer {
 
 impl ResourceServer {
     /// Begins to protect the endpoint whose public URL is `resource`, as clients type it.
-    #[must_use]
     pub fn builder(resource: Resource) -> ResourceServerBuilder<WantsIssuer> {
         ResourceServerBuilder { options: Options::new(resource), state: WantsIssuer(()) }
     }

@@ -60,6 +60,7 @@ impl ResourceServer {
     /// # Errors
     ///
     /// The answer in place of a result: 403 with the scopes that the operation needs.
+    #[expect(clippy::result_large_err, reason = "the refusal is the transport's type")]
     pub fn permit(&self, principal: &Principal, operation: &Operation) -> Result<(), Refusal> {
         let granted: ScopeSet = principal.scopes().collect();
         let scheme = principal.facts().get::<PresentedAs>().map_or(Scheme::Bearer, |how| how.0);
@@ -98,7 +99,7 @@ impl Guard for ResourceServer {
 
     fn permit(&self, who: &Admission, operation: &Operation) -> Step<Result<(), Refusal>> {
         Step::now(match &who.principal {
-            Some(principal) => ResourceServer::permit(self, principal, operation),
+            Some(principal) => Self::permit(self, principal, operation),
             // It speaks for nobody, so it may do what needs no scope.
             None => match self.inner.policy.judge(operation, &ScopeSet::new()) {
                 Ruling::Allowed => Ok(()),
@@ -185,6 +186,7 @@ impl Inner {
     }
 
     /// Whether a bound token came with its proof, and an unbound one without the claim to be.
+    #[expect(clippy::result_large_err, reason = "the refusal is the transport's type")]
     fn check_binding(
         &self,
         head: &Parts,

@@ -10,7 +10,7 @@ use crate::{NoRandomness, Secret};
 /// Whether and how proofs of possession are demanded (RFC 9449).
 #[cfg_attr(
     not(feature = "unstable-dpop"),
-    expect(dead_code, unreachable_pub, reason = "off until the feature is on")
+    expect(unreachable_pub, reason = "public once the feature is on")
 )]
 #[derive(Clone, Debug)]
 #[non_exhaustive]

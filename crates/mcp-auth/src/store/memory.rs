@@ -21,8 +21,10 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct Shared {
     records: Mutex<HashMap<CredentialKey, Stored>>,
-    locks: Mutex<HashMap<(CredentialKey, LockPurpose), Arc<tokio::sync::Mutex<()>>>>,
+    locks: Mutex<Locks>,
 }
+
+type Locks = HashMap<(CredentialKey, LockPurpose), Arc<tokio::sync::Mutex<()>>>;
 
 impl MemoryStore {
     /// An empty store.
