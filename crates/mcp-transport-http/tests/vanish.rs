@@ -28,9 +28,9 @@ async fn clients_that_vanish_leave_nothing_behind() {
         })
         .await;
         let round = async |clients: usize| {
-            for _ in 0..clients / 50 {
+            for _ in 0..clients / 100 {
                 let mut gone = Vec::new();
-                for _ in 0..50 {
+                for _ in 0..100 {
                     let client = server.connect().await;
                     let mut listening = client.get(None).await;
                     assert!(listening.event().await.is_some());
@@ -46,7 +46,7 @@ async fn clients_that_vanish_leave_nothing_behind() {
             }
         };
         // What the process takes once and keeps.
-        round(300).await;
+        round(1000).await;
         let before = resident();
         round(1000).await;
         let after = resident();

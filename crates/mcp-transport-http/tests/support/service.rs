@@ -15,7 +15,8 @@ use tokio::sync::{Notify, Semaphore};
 /// How a test steers its server, and learns what happened there.
 #[derive(Default)]
 pub struct Controls {
-    log: Mutex<Vec<String>>,
+    /// How often each thing happened.
+    log: Mutex<HashMap<String, usize>>,
     logged: Notify,
     gates: Mutex<HashMap<String, Arc<Semaphore>>>,
     outlet: Mutex<Option<PeerOutlet>>,
@@ -37,12 +38,12 @@ impl Controls {
     }
 
     pub fn note(&self, what: impl Into<String>) {
-        self.log.lock().unwrap().push(what.into());
+        *self.log.lock().unwrap().entry(what.into()).or_default() += 1;
         self.logged.notify_waiters();
     }
 
     pub fn count(&self, what: &str) -> usize {
-        self.log.lock().unwrap().iter().filter(|line| *line == what).count()
+        self.log.lock().unwrap().get(what).copied().unwrap_or_default()
     }
 
     /// Waits until `what` was noted.
