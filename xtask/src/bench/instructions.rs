@@ -61,6 +61,16 @@ fn total(program: &Path, args: &[&str], calls: u64) -> anyhow::Result<u64> {
     if u64::try_from(answers)? != calls + 1 {
         bail!("{answers} answers to {} requests\n{report}", calls + 1);
     }
+    parse(&report)
+}
+
+/// Runs a command under callgrind, and answers with the instructions that it took.
+pub(super) fn collected(command: &mut Command) -> anyhow::Result<u64> {
+    let output = command.stdin(Stdio::null()).output().context("can't start valgrind")?;
+    parse(&String::from_utf8_lossy(&output.stderr))
+}
+
+fn parse(report: &str) -> anyhow::Result<u64> {
     let collected = report.split("Collected : ").nth(1).context("callgrind has not counted")?;
     Ok(collected.split_whitespace().next().unwrap_or_default().parse()?)
 }

@@ -1,5 +1,6 @@
 //! What a message costs.
 
+mod decode;
 mod instructions;
 mod stdio;
 
@@ -19,6 +20,11 @@ pub(crate) struct Bench {
 
 /// Every measurement. To add one: a module with a `run` function, and a line here.
 const BENCHES: &[Bench] = &[
+    Bench {
+        name: "decode",
+        about: "nanoseconds and instructions of reading and writing one envelope",
+        run: decode::run,
+    },
     Bench {
         name: "stdio",
         about: "CPU of echo calls over stdio, as a ratio to the least that a server can do",
