@@ -54,15 +54,16 @@ impl Core {
     ) -> Result<Answer, HttpError> {
         let Errand { method, uri, headers, body, repeat, head, message } = errand;
         let mut outbound = Outbound { method, uri, headers, body, repeat, head };
-        let plain = self.config.authorizer.as_ref().map(|_| outbound.headers.clone());
-        let operation =
-            self.config.authorizer.as_ref().and_then(|_| message).and_then(operation_of);
+        // What an authorizer needs, where there is one.
+        let watched = self.config.authorizer.as_ref().map(|authorizer| {
+            (authorizer, outbound.headers.clone(), message.and_then(operation_of))
+        });
         let (mut redirects, mut challenges) = (0, 0);
         loop {
             let mut credentials = None;
-            if let (Some(authorizer), Some(plain)) = (&self.config.authorizer, &plain) {
+            if let Some((authorizer, plain, operation)) = &watched {
                 let mut departure = Departure::new(outbound.method.clone(), outbound.uri.clone());
-                departure.operation.clone_from(&operation);
+                departure.operation.clone_from(operation);
                 let given = authorizer.authorize(&departure).await?;
                 outbound.headers.clone_from(plain);
                 outbound.headers.extend(given.headers);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_jsonrpc::link::v1::{Incoming, Link, LinkError, LinkExt, Stream};
+use mcp_jsonrpc::link::v1::{Incoming, LinkError, LinkExt, Stream};
 use mcp_jsonrpc::{ErrorObject, Message, Outgoing, RequestId};
 use mcp_transport_http::client::{Config, HttpConnector, HttpError, HttpLink};
 use serde_json::{Value, json};
@@ -161,13 +161,4 @@ pub async fn meanwhile<T>(
         }
     })
     .await
-}
-
-/// Polls a link for as long as it has something to do at once.
-pub async fn settle(link: &mut HttpLink) {
-    std::future::poll_fn(|cx| {
-        let _ = link.poll_flush(cx);
-        std::task::Poll::Ready(())
-    })
-    .await;
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use mcp_jsonrpc::link::v1::{Connector, Incoming, Link, LinkExt};
 use mcp_jsonrpc::{FaultKind, Outgoing};
@@ -134,7 +135,7 @@ async fn closing_ends_streams_and_sends_one_delete_whatever_the_server_makes_of_
         })
         .await;
         let mut config = quick();
-        config.times.close = std::time::Duration::from_millis(100);
+        config.times.close = Duration::from_millis(100);
         let mut link = connect(&script.url(), config).await;
         ask(&mut link, request(1, "ping", &json!({}))).await.unwrap();
         link.send(notification("notifications/roots/list_changed")).await.unwrap();
@@ -477,34 +478,63 @@ async fn a_server_without_a_stream_of_its_own_is_asked_once() {
 
 // Shows: TRANSPORT-HTTP-030, TRANSPORT-HTTP-031, TRANSPORT-HTTP-033
 #[tokio::test]
-async fn requests_wait_until_the_servers_own_stream_is_open_but_not_for_ever() {
-    for answers in [true, false] {
-        let script = Script::start(move |request: Request, mut reply: Reply| async move {
-            if request.method == "GET" {
-                if answers {
+async fn requests_wait_until_the_handshake_was_taken_and_the_servers_own_stream_is_open() {
+    let open = Arc::new(AtomicUsize::new(0));
+    let script = Script::start(move |request: Request, mut reply: Reply| {
+        let open = Arc::clone(&open);
+        async move {
+            let a_moment = tokio::time::sleep(Duration::from_millis(30));
+            match &*request.title() {
+                "notifications/initialized" => {
+                    a_moment.await;
+                    assert_eq!(open.swap(1, Ordering::SeqCst), 0);
+                }
+                "GET" => {
+                    assert_eq!(open.load(Ordering::SeqCst), 1);
+                    a_moment.await;
+                    assert_eq!(open.swap(2, Ordering::SeqCst), 1);
                     reply.stream().await;
                     let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "roots/list"});
                     reply.message(&asked).await;
+                    reply.gone().await;
+                    return reply;
                 }
-                reply.gone().await;
-                return reply;
+                "tools/call" | "notifications/x" => assert_eq!(open.load(Ordering::SeqCst), 2),
+                _ => {}
             }
             reply.usual(&request, Some("s")).await
-        })
-        .await;
-        let mut config = quick();
-        config.times.listen = std::time::Duration::from_millis(50);
-        let mut link = connect(&script.url(), config).await;
-        ask(&mut link, tool(1, "x")).await.unwrap();
-        let story = ["initialize", "notifications/initialized", "GET", "tools/call"];
-        assert_eq!(script.story(), story);
-        if answers {
-            // It may have come before the result, which was awaited then.
-            let mut kept = Vec::new();
-            meanwhile(&mut link, &mut kept, tokio::task::yield_now()).await;
         }
-        within(link.close()).await.unwrap();
+    })
+    .await;
+    let mut link = connect(&script.url(), quick()).await;
+    link.send(tool(1, "x")).await.unwrap();
+    link.send(notification("notifications/x")).await.unwrap();
+    let (outcome, mut kept) = outcome_of(&mut link, 1).await;
+    assert!(outcome.is_ok());
+    while kept.is_empty() {
+        kept.push(came(&within(link.recv()).await.unwrap()));
     }
+    assert_eq!(kept, [Came::Request(1.into(), "roots/list".to_owned())]);
+    within(link.close()).await.unwrap();
+    assert_eq!(script.count("tools/call") + script.count("notifications/x"), 2);
+}
+
+#[tokio::test]
+async fn a_server_that_keeps_its_stream_back_is_not_waited_for_for_ever() {
+    let script = Script::start(async |request: Request, mut reply: Reply| {
+        if request.method == "GET" {
+            reply.gone().await;
+            return reply;
+        }
+        reply.usual(&request, Some("s")).await
+    })
+    .await;
+    let mut config = quick();
+    config.times.listen = Duration::from_millis(50);
+    let mut link = connect(&script.url(), config).await;
+    ask(&mut link, tool(1, "x")).await.unwrap();
+    let story = ["initialize", "notifications/initialized", "GET", "tools/call"];
+    assert_eq!(script.story(), story);
 }
 
 #[tokio::test]
@@ -523,7 +553,7 @@ async fn a_response_may_come_on_another_stream_than_its_own() {
         "GET" => {
             reply.stream().await;
             reply.chunk(": open\n\n").await;
-            tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+            tokio::time::sleep(Duration::from_millis(30)).await;
             for id in [1, 2] {
                 reply.message(&json!({"jsonrpc": "2.0", "id": id, "result": {}})).await;
             }
@@ -603,7 +633,7 @@ async fn a_link_that_is_full_takes_no_more_until_a_message_is_through() {
     link.send(tool(1, "x")).await.unwrap();
     link.send(tool(2, "x")).await.unwrap();
     let third = link.send(tool(3, "x"));
-    let limit = std::time::Duration::from_millis(30);
+    let limit = Duration::from_millis(30);
     assert!(tokio::time::timeout(limit, third).await.is_err());
     let mut kept = Vec::new();
     let called = script.until("both calls", |script| script.count("tools/call") == 2);

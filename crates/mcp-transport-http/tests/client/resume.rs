@@ -378,7 +378,7 @@ async fn the_servers_own_stream_is_taken_up_again_where_it_was() {
             reply.event(&format!("g{}", last + 1), &progress(last + 1)).await;
             // Half an event is none.
             reply.chunk("id: g9\ndata: {\"jsonrpc\"").await;
-            if last % 2 == 0 {
+            if last.is_multiple_of(2) {
                 reply.end().await;
             } else {
                 reply.cut();

@@ -118,6 +118,42 @@ async fn many_requests_that_find_the_session_gone_begin_one_new_session() {
 }
 
 #[tokio::test]
+async fn a_request_that_finds_out_late_takes_the_new_session_that_is_there() {
+    let handshakes = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&handshakes);
+    let script = Script::start(move |request: Request, mut reply: Reply| {
+        let count = Arc::clone(&count);
+        async move {
+            match (&*request.rpc(), request.header("mcp-session-id")) {
+                ("initialize", _) => {
+                    let number = count.fetch_add(1, Ordering::SeqCst) + 1;
+                    return reply.usual(&request, Some(&format!("s{number}"))).await;
+                }
+                ("tools/list" | "prompts/list", Some("s1")) => {
+                    // One learns of it at once, the other when all is well again.
+                    while request.rpc() == "prompts/list" && count.load(Ordering::SeqCst) < 2 {
+                        tokio::time::sleep(Duration::from_millis(2)).await;
+                    }
+                    if request.rpc() == "prompts/list" {
+                        tokio::time::sleep(Duration::from_millis(30)).await;
+                    }
+                    reply.status(404).await;
+                    reply
+                }
+                _ => reply.usual(&request, None).await,
+            }
+        }
+    })
+    .await;
+    let mut link = connect(&script.url(), quick()).await;
+    link.send(request(1, "prompts/list", &json!({}))).await.unwrap();
+    ask(&mut link, request(2, "tools/list", &json!({}))).await.unwrap();
+    result_of(&mut link, 1).await.unwrap();
+    assert_eq!(handshakes.load(Ordering::SeqCst), 2);
+    assert_eq!(script.count("prompts/list"), 2);
+}
+
+#[tokio::test]
 async fn a_call_whose_stream_finds_the_session_gone_is_told_that_it_may_have_run() {
     let (script, known) = forgetful(9, async |_, request: Request, mut reply: Reply| {
         match &*request.title() {

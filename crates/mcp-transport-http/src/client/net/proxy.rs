@@ -195,11 +195,8 @@ impl Proxy {
         let url = url.trim();
         let url = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
         let uri: Uri = url.parse().map_err(|_| ConfigError::Proxy)?;
-        let known = match uri.scheme_str() {
-            Some("http") => true,
-            Some("https") => cfg!(feature = "tls"),
-            _ => false,
-        };
+        let scheme = uri.scheme_str();
+        let known = scheme == Some("http") || cfg!(feature = "tls") && scheme == Some("https");
         if !known || uri.host().is_none_or(str::is_empty) {
             return Err(ConfigError::Proxy);
         }
