@@ -40,7 +40,7 @@ pub(super) fn peers() -> Vec<&'static str> {
 
 /// How our own server and our own client can be connected.
 const OUR_SERVER: &[&str] = &["stdio", "http"];
-const OUR_CLIENT: &[&str] = &["stdio"];
+const OUR_CLIENT: &[&str] = &["stdio", "http", "sse"];
 
 /// Our server for every peer's client.
 const SERVER: &str = "everything-server";
@@ -90,7 +90,7 @@ fn pairs(selection: &Selection) -> Vec<(&'static str, &'static str, &'static str
 }
 
 /// Builds what `cargo test` builds, so that little is built twice.
-fn build() -> anyhow::Result<()> {
+pub(super) fn build() -> anyhow::Result<()> {
     let arguments = ["build", "--locked", "--quiet", "--workspace", "--all-features", "--bins"];
     shell::run(&mut shell::cargo(arguments))
 }
@@ -193,6 +193,7 @@ mod tests {
             role: Some("server".into()),
             ..Selection::default()
         };
-        assert_eq!(pairs(&selection), [("rmcp", "server", "stdio")]);
+        let expected = [("rmcp", "server", "stdio"), ("rmcp", "server", "http")];
+        assert_eq!(pairs(&selection), expected);
     }
 }

