@@ -41,6 +41,23 @@ async fn however_many_calls_wait_there_is_one_login() {
     );
 }
 
+// Shows: CL-SM-2
+#[tokio::test]
+async fn logins_that_are_asked_for_at_once_open_one_window() {
+    let world = World::new();
+    let authorizer = world.authorizer();
+    let logins: Vec<_> = (0..10)
+        .map(|_| {
+            let authorizer = authorizer.clone();
+            tokio::spawn(async move { authorizer.login(mcp_auth::Login::new()).await })
+        })
+        .collect();
+    for login in logins {
+        login.await.unwrap().unwrap();
+    }
+    assert_eq!(world.count("/authorize"), 1);
+}
+
 // Shows: CL-RF-1, CL-RF-2, CL-RF-5, FC-081, AUTH-CLIENT-045, AUTH-AS-013
 #[tokio::test]
 async fn an_expired_token_is_renewed_before_it_is_sent() {

@@ -405,12 +405,7 @@ impl Shared {
     }
 
     /// Does one piece of work in a task of its own, and tells everybody who waits.
-    async fn renew(
-        &self,
-        live: Option<Live>,
-        work: Work,
-        sender: &watch::Sender<Outcome>,
-    ) {
+    async fn renew(&self, live: Option<Live>, work: Work, sender: &watch::Sender<Outcome>) {
         let before = live.as_ref().and_then(|live| live.tokens().map(|t| t.access.clone()));
         let keeps = matches!(work, Work::Ensure | Work::StepUp(_));
         let (live, result) = renew::run(&self.endpoint, live, work, sender.closed()).await;
