@@ -14,13 +14,16 @@
 //!
 //! - An envelope is read once, in one pass; `params` and `result` stay raw and share the
 //!   memory of the frame until somebody asks for them by type.
-//! - Ids, parameters and results pass through unchanged, byte for byte.
-//! - A frame that can't be read costs only itself, and is answered with what is wrong.
+//! - Ids, parameters and results pass through unchanged, byte for byte. (Half of a surrogate
+//!   pair, which no text can hold, is the one exception: it is read as `U+FFFD`.)
+//! - A frame that can't be read costs only itself, and is answered with what is wrong, under its
+//!   id where that is certain. A response that can't be read ends the call that waits for it.
 //! - Nothing here reads a clock, spawns a task, or grows without a bound.
 //!
 //! # Features
 //!
-//! - `testing` (off): tools for tests, and the contract suite for implementations of `Link`.
+//! - `testing` (off): futures without a runtime, links with faults, scripted peers, and the
+//!   contract suites for implementations of `Link` and `Service`.
 
 // Reading order: what a message is, then how it is read and written, then who carries it,
 // who answers it, and what brings both together.

@@ -22,13 +22,18 @@ use crate::{Fault, Message, Outgoing, RequestId};
 /// - [`start_send`](Self::start_send) follows a `Ready` of [`poll_ready`](Self::poll_ready), and
 ///   is for one message. The link may hold what it was given until
 ///   [`poll_flush`](Self::poll_flush), so that what is ready together is written together.
-/// - Messages arrive in the order in which they were sent, each once, or the link ends.
+/// - It holds no more than so much: a link that nobody reads at the other end stops being ready.
+/// - Messages arrive in the order in which they were sent, each once, or the link ends. A frame
+///   that is no message is handed over as [`Incoming::Malformed`], and costs only itself.
 /// - [`poll_recv`](Self::poll_recv) answers an error once the link has ended, and the same one
 ///   from then on: [`LinkError::Closed`] when the peer closed it in good order, with everything
-///   that came before it delivered first.
+///   that came before it delivered first. Where the medium knows more, such as how a child
+///   process ended, this is the method that says it.
+/// - After [`poll_close`](Self::poll_close) nothing more is sent, and it may be called again.
 /// - Dropping a link ends it at once, without waiting for anything.
 ///
-/// The contract is proved by `testing::link_suite`.
+/// How a connection comes about, and what delimits a message, is for each link to document. The
+/// contract is proved by the suite `testing::link_suite`, behind the feature `testing`.
 pub trait Link: Send + 'static {
     /// The next message, or fault, that came in.
     fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Result<Incoming, LinkError>>;

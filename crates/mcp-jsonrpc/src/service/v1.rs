@@ -31,7 +31,11 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// - The future's output is the answer: exactly one, after everything that the exchange sent
 ///   through `replies`. A request is answered by its result or its error; a notification by
 ///   [`Reply::Silent`], and anything else that it is answered by is dropped.
-/// - An error for the peer is an answer, too. There is no other kind of failure here.
+/// - An error for the peer is an answer, too. There is no other kind of failure here. A panic
+///   costs its own exchange, and is answered by an internal error.
+///
+/// As much of this as can be said of any service is proved by the suite
+/// `testing::service_suite`, behind the feature `testing`.
 ///
 /// # Cancel safety
 ///
