@@ -1,14 +1,18 @@
 //! `everything-client URL`: the client that the public suite drives, one scenario a run.
 //!
 //! `MCP_CONFORMANCE_SCENARIO` names the scenario, `MCP_CONFORMANCE_PROTOCOL_VERSION` the revision
-//! to ask for.
+//! to ask for, `MCP_CONFORMANCE_CONTEXT` holds the credentials of an authorization scenario.
+
+#![expect(clippy::print_stderr, reason = "a program")]
 
 use std::error::Error;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_client::form::Form;
 use mcp_client::{Client, Context, HandlerError};
+use mcp_conformance::auth::scenario::authorizer;
 use mcp_transport_http::client::{Config, HttpConnector};
 use mcp_types::{ElicitAction, ElicitRequestFormParams, ElicitResult, Revision};
 use serde_json::json;
@@ -40,20 +44,27 @@ async fn run() -> Outcome {
         "elicitation-sep1034-client-defaults" => Steps::Call("test_client_elicitation_defaults"),
         "sse-retry" => Steps::Call("test_reconnection"),
         "json-schema-2020-12-preservation" => Steps::EchoSchema,
+        authorized if authorized.starts_with("auth/") => Steps::Call("test-tool"),
         other => return Err(format!("unknown scenario {other}").into()),
     };
-    let client = connect(&url).await?;
+    let mut config = Config::new();
+    if scenario.starts_with("auth/") {
+        let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
+        let context = serde_json::from_str(&context).unwrap_or_default();
+        config.authorizer = Some(Arc::new(authorizer(&scenario, &context, &url)?));
+    }
+    let client = connect(&url, config).await?;
     steps.take(&client).await?;
     client.close().await;
     Ok(())
 }
 
-async fn connect(url: &str) -> Result<Client, Box<dyn Error>> {
+async fn connect(url: &str, config: Config) -> Result<Client, Box<dyn Error>> {
     let version = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION");
     let newest: Revision = version.as_deref().unwrap_or("2025-11-25").parse()?;
     let revisions: mcp_lifecycle::RevisionSet =
         Revision::ALL.into_iter().filter(|revision| *revision <= newest).collect();
-    let link = HttpConnector::new(url, Config::new())?.link();
+    let link = HttpConnector::new(url, config)?.link();
     let client = Client::builder("mcp-conformance-test-client", env!("CARGO_PKG_VERSION"))
         .revisions(revisions)
         .on_elicitation(leave_as_it_is)

@@ -82,6 +82,6 @@ pub mod testing;
 #[doc(hidden)]
 pub mod fuzzing;
 
-#[cfg(all(doctest, feature = "server"))]
+#[cfg(all(doctest, feature = "server", feature = "client"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

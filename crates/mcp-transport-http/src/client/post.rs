@@ -8,6 +8,7 @@ use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Method, StatusCode, Uri};
 use mcp_jsonrpc::link::v1::{Incoming, Stream};
 use mcp_jsonrpc::{Frame, Head, Message, Outgoing, RequestId, Response, decode};
+use tokio::sync::SemaphorePermit;
 use tokio::time::{sleep, timeout};
 
 use super::core::{Call, Core, Note, Underway};
@@ -50,9 +51,11 @@ impl Core {
         }
         let repeatable = method.is_some_and(mcp_types::Method::is_idempotent);
         let mut sent = false;
-        let mut entered = self.enter().await;
         loop {
-            let pass = match entered {
+            // The semaphore is never closed. The session is entered when it is this request's
+            // turn, not before: it may have changed meanwhile.
+            let turn = self.turns.acquire().await;
+            let pass = match self.enter().await {
                 Ok(pass) => pass,
                 Err(source) => {
                     let source = Some(source);
@@ -60,14 +63,14 @@ impl Core {
                     return self.fail(id, lost).await;
                 }
             };
-            let Err(lost) = self.attempt(id, message, pass, repeatable).await else { return };
+            let attempt = self.attempt(id, message, pass, repeatable, turn.ok());
+            let Err(lost) = attempt.await else { return };
             let renewed = self.renewed(lost.epoch).await;
             if !self.is_waited_for(id) {
                 return;
             }
             if repeatable && !sent && renewed.is_ok() {
                 sent = true;
-                entered = renewed;
                 continue;
             }
             let (renewed, source) = match renewed {
@@ -86,11 +89,10 @@ impl Core {
         message: &Outgoing,
         pass: Pass,
         repeatable: bool,
+        turn: Option<SemaphorePermit<'_>>,
     ) -> Result<(), Lost> {
         let repeat = if repeatable { Repeat::IfUnanswered } else { Repeat::IfUnwritten };
         let Pass { epoch, uri, headers, has_session } = pass;
-        // It is never closed.
-        let turn = self.turns.acquire().await;
         let answer = match self.post_call(id, message, &uri, headers, repeat).await {
             Ok(answer) => answer,
             Err(error) => {

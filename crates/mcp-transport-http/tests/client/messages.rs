@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use mcp_jsonrpc::link::v1::{Connector, Incoming, Link, LinkExt};
@@ -684,4 +685,67 @@ async fn a_session_id_that_is_none_fails_the_handshake() {
     let mut link = link_to(&script.url(), quick());
     let cause = ask(&mut link, hello()).await.unwrap_err();
     assert!(matches!(why(&cause), HttpError::InvalidSessionId));
+}
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Bell(AtomicUsize);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn each_side_is_woken_by_the_waker_of_its_latest_call() {
+    let script =
+        Script::start(async |request: Request, reply: Reply| reply.usual(&request, None).await)
+            .await;
+    let mut link = link_to(&script.url(), quick());
+    let bells: Vec<Arc<Bell>> = (0..3).map(|_| Arc::default()).collect();
+    let wakers: Vec<Waker> = bells.iter().map(|bell| Arc::clone(bell).into()).collect();
+    // First one task receives, then another; a third sends.
+    for receiver in &wakers[..2] {
+        assert!(link.poll_recv(&mut Context::from_waker(receiver)).is_pending());
+    }
+    let mut sending = Context::from_waker(&wakers[2]);
+    assert!(link.poll_ready(&mut sending).is_ready());
+    link.start_send(request(1, "ping", &json!({}))).unwrap();
+    assert!(link.poll_flush(&mut sending).is_ready());
+    let answer = within(async {
+        loop {
+            let before = bells[1].0.load(Ordering::SeqCst);
+            match link.poll_recv(&mut Context::from_waker(&wakers[1])) {
+                Poll::Ready(answer) => return answer,
+                // Only when it was woken is there something new.
+                Poll::Pending => {
+                    while bells[1].0.load(Ordering::SeqCst) == before {
+                        tokio::task::yield_now().await;
+                    }
+                }
+            }
+        }
+    })
+    .await;
+    assert!(matches!(came(&answer.unwrap()), Came::Result(..)));
+    assert_eq!(bells[0].0.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_reads_nothing_holds_up_nobody_else() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut link = link_to(&format!("http://{}/mcp", silent.local_addr().unwrap()), quick());
+    // More than the buffers of the system hold.
+    let filler = json!({"name": "x", "arguments": {"filler": "x".repeat(16 << 20)}});
+    link.send(request(1, "tools/call", &filler)).await.unwrap();
+    let a_while = tokio::time::sleep(Duration::from_millis(50));
+    let mut kept = Vec::new();
+    meanwhile(&mut link, &mut kept, a_while).await;
+    link.abandon(&1.into(), None).unwrap();
+    let mut closing = tokio::time::Instant::now();
+    within(link.close()).await.unwrap();
+    closing += Duration::from_secs(4);
+    assert!(tokio::time::Instant::now() < closing);
+    assert_eq!(kept, []);
 }
