@@ -87,6 +87,16 @@ async fn a_request_is_judged_by_its_head_alone() {
     assert_eq!(server.admit(&parts).await.unwrap_err().status, StatusCode::UNAUTHORIZED);
 }
 
+// Shows: RS-OR-1, RS-SP-1, AUTH-SERVER-018, AUTH-SERVER-031
+#[tokio::test]
+async fn a_token_without_the_baseline_does_not_get_past_the_head() {
+    let world = World::with_policy(ScopePolicy::new().baseline(need("c")));
+    let token = world.authority.sign(&json!({}), &claims()).unwrap();
+    let refusal = admit(&world.server(), &[&format!("Bearer {token}")]).await.unwrap_err();
+    assert_eq!(refusal.status, StatusCode::FORBIDDEN);
+    assert!(challenge(&refusal).contains("error=\"insufficient_scope\", scope=\"c\""));
+}
+
 // Shows: AUTH-SERVER-011, AUTH-SERVER-012, AUTH-SERVER-013, AUTH-SERVER-015, AUTH-SERVER-016,
 // AUTH-SERVER-032, RS-JW-1, RS-JW-3, RS-JW-4, RS-AU-1, RS-TV-1, SEC-043
 #[tokio::test]

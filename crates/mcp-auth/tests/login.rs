@@ -193,6 +193,21 @@ async fn client_identities_are_tried_in_the_specified_order() {
     assert_eq!(used(asks, false, false).await, ("asked".to_owned(), 0));
 }
 
+// Shows: CL-RG-2
+#[tokio::test]
+async fn a_host_that_is_asked_can_not_give_the_wrong_client_by_mistake() {
+    let world = World::new();
+    behave(&world, |b| b.dynamic_registration = false);
+    let registration = Registration::new().with_ask(|_| {
+        let other = Issuer::new("https://other.example").unwrap();
+        Some(PinnedClient::new(other, "id", ClientAuthentication::secret("top-secret")))
+    });
+    let client = world.client_with(registration).build().unwrap();
+    let error = world.call(&endpoint(&client), "ping", None).await.unwrap_err();
+    assert!(matches!(error.kind(), AuthErrorKind::IssuerNotPinned { .. }), "{error:?}");
+    assert_eq!(world.count("/authorize") + world.count("/token"), 0);
+}
+
 // Shows: FC-077, CL-RG-1
 #[tokio::test]
 async fn no_way_to_register_is_an_error_that_names_the_ways() {

@@ -224,6 +224,26 @@ async fn a_token_that_is_refused_twice_is_a_permanent_failure() {
     assert_eq!(world.count("/authorize"), 1, "no second window");
 }
 
+// Shows: CL-RF-7, CL-US-3
+#[tokio::test]
+async fn a_refreshed_token_that_is_refused_leads_to_one_login_and_no_second_refresh() {
+    let world = World::new();
+    let authorizer = world.authorizer();
+    world.call(&authorizer, "ping", None).await.unwrap();
+    world.authority.behave(|b| b.audience = Some("https://elsewhere.example".to_owned()));
+    world.clock.advance(minutes(60));
+    world.fetch.forget();
+    let error = world.call(&authorizer, "ping", None).await.unwrap_err();
+    assert!(matches!(error.kind(), AuthErrorKind::TokenNotAccepted { .. }), "{error:?}");
+    let grants: Vec<_> = world
+        .fetch
+        .seen_at("/token")
+        .iter()
+        .map(|seen| seen.param("grant_type").unwrap())
+        .collect();
+    assert_eq!(grants, ["refresh_token", "authorization_code"]);
+}
+
 fn stepped() -> ScopePolicy {
     ScopePolicy::new()
         .baseline(need("mcp:basic"))

@@ -231,6 +231,17 @@ mod tests {
         assert!(Compact::read(&tampered).map_or(true, |read| !read.verify(key.public())));
     }
 
+    // Shows: RS-JW-1
+    #[test]
+    fn a_signature_counts_only_with_the_algorithm_that_fits_the_key() {
+        let key = PrivateKey::generate().unwrap();
+        let signature = key.sign(b"message").unwrap();
+        for algorithm in Algorithm::ALL {
+            let verified = key.public().verify(algorithm, b"message", &signature);
+            assert_eq!(verified, algorithm == Algorithm::Es256, "{algorithm}");
+        }
+    }
+
     #[test]
     fn a_stored_key_is_the_same_key() {
         let key = PrivateKey::generate().unwrap();
