@@ -1,5 +1,6 @@
 //! Where all crates meet: the programs that other implementations are held against, and ours
 //! against them. Never published.
 
+pub mod auth;
 pub mod everything;
 pub mod interop;

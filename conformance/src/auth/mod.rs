@@ -1,0 +1,5 @@
+//! Authorization: our client in the public suite's scenarios, and an authorization server for
+//! development.
+
+pub mod scenario;
+pub mod server;
