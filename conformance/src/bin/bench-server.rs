@@ -1,5 +1,6 @@
 //! `bench-server stdio | http ADDR`: the server that independent drivers load. Written with the public API
 //! only, with default limits.
+#![expect(clippy::print_stderr, reason = "a program says there what goes wrong")]
 
 use std::process::ExitCode;
 

@@ -1,6 +1,7 @@
 //! `everything-server --stdio | --http ADDR`: the server that offers one of everything.
 //!
 //! Over HTTP the first line on stderr says where it listens.
+#![expect(clippy::print_stderr, reason = "a program says there what goes wrong")]
 
 use std::process::ExitCode;
 

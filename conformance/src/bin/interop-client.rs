@@ -1,5 +1,6 @@
 //! `interop-client stdio COMMAND ARG… | http URL | sse URL`: our client against a server of
 //! another SDK. A JSON line for each check; fails if one did not hold.
+#![expect(clippy::print_stderr, reason = "a program says there what goes wrong")]
 
 use std::error::Error;
 use std::process::ExitCode;
