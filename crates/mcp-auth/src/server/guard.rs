@@ -3,6 +3,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
+use hyper::Response;
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use mcp_jsonrpc::Extensions;
@@ -95,6 +97,10 @@ impl Guard for ResourceServer {
                 Step::later(async move { inner.admit(&head, scheme, token).await })
             }
         }
+    }
+
+    fn document(&self, head: &Parts) -> Option<Response<Bytes>> {
+        self.metadata(&head.method, head.uri.path())
     }
 
     fn permit(&self, who: &Admission, operation: &Operation) -> Step<Result<(), Refusal>> {

@@ -3,12 +3,15 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
+use hyper::header::{AUTHORIZATION, HeaderName, PROXY_AUTHORIZATION};
 use hyper::http::request::Parts as Head;
 use hyper::{HeaderMap, Uri};
 use mcp_jsonrpc::Extensions;
 
 use super::exchange::Exchange;
 use crate::v1::Admission;
+
+const DPOP: HeaderName = HeaderName::from_static("dpop");
 
 /// The HTTP request that brought a message, among the extensions of the inbound message.
 ///
@@ -19,7 +22,7 @@ pub struct HttpExchange {
 }
 
 impl HttpExchange {
-    /// The headers of the request.
+    /// The headers of the request; behind a guard without the credential that it judged.
     pub fn headers(&self) -> &HeaderMap {
         &self.head.headers
     }
@@ -49,10 +52,16 @@ impl HttpExchange {
     /// Adds what is known of the HTTP request to what is known of the message.
     pub(super) fn extend(
         mut facts: Extensions,
-        head: Head,
+        mut head: Head,
         admission: Admission,
         exchange: &Arc<Exchange>,
     ) -> Extensions {
+        if exchange.core.guard.is_some() {
+            // A credential is for this server: a handler must not pass it on.
+            for name in [AUTHORIZATION, PROXY_AUTHORIZATION, DPOP] {
+                head.headers.remove(name);
+            }
+        }
         facts.insert(Self { head, exchange: Arc::downgrade(exchange) });
         if let Some(principal) = admission.principal {
             facts.insert(principal);

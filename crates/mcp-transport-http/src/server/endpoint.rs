@@ -260,7 +260,7 @@ async fn handle<B: Body>(core: Arc<Core>, request: Request<B>) -> Response<Answe
             Ok(admission) => {
                 let limits = &core.config.limits;
                 match intake::read(body, limits.body_bytes, core.config.times.body).await {
-                    Ok(body) => legacy::take(&core, &head, &admission, &body),
+                    Ok(body) => legacy::take(&core, &head, &admission, &body).await,
                     Err(why) => post::unread(&core, why),
                 }
             }
@@ -287,6 +287,10 @@ enum Routed<'a> {
 fn route(core: &Core, head: Head) -> Routed<'_> {
     if core.is_closed() {
         return Routed::Answered(busy("this server is shutting down"));
+    }
+    // What anybody may read says nothing about who may come in.
+    if let Some(document) = core.guard.as_ref().and_then(|guard| guard.document(&head)) {
+        return Routed::Answered(document.map(AnswerBody::full));
     }
     let legacy = core.legacy.as_ref();
     let opens = legacy.filter(|legacy| *legacy.sse == *head.uri.path());

@@ -20,6 +20,7 @@ use mcp_lifecycle::ServerSession;
 use super::body::{AnswerBody, EventSource, Idle, KEEP_ALIVE};
 use super::core::{Caller, Core, Permit};
 use super::post::stream;
+use super::permit;
 use super::refuse::{accepted, busy, no_session, refuse_request, wrong};
 use crate::SessionId;
 use crate::sse::EventText;
@@ -238,7 +239,7 @@ pub(super) fn open(
 }
 
 /// A POST carries one message of a conversation. Its answer goes on the stream.
-pub(super) fn take(
+pub(super) async fn take(
     core: &Core,
     head: &Head,
     admission: &Admission,
@@ -255,7 +256,11 @@ pub(super) fn take(
         return no_session();
     };
     let limits = mcp_jsonrpc::Limits::new().with_frame_bytes(core.config.limits.body_bytes);
-    let incoming = match decode(body, &limits) {
+    let frame = decode(body, &limits);
+    if let Err(response) = permit::judge(core, admission, &frame).await {
+        return *response;
+    }
+    let incoming = match frame {
         Ok(Frame::Single(message)) => Incoming::Message(message, Stream::Shared),
         Ok(Frame::Batch(messages)) => Incoming::Batch(messages),
         Ok(_) => return wrong(StatusCode::BAD_REQUEST, "not a message"),

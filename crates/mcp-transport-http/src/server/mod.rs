@@ -40,6 +40,7 @@ mod exchange;
 mod intake;
 mod lookup;
 mod outlet;
+mod permit;
 mod post;
 mod refuse;
 mod replay;

@@ -25,6 +25,7 @@ use super::exchange::{Exchange, First, Hearing};
 use super::intake::Unread;
 use super::lookup::{find_session, revision_of, store_down};
 use super::outlet::SessionOutlet;
+use super::permit;
 use super::refuse::{
     Refused, accepted, busy, json, no_session, refuse, refuse_request, status, wrong,
 };
@@ -123,9 +124,14 @@ pub(super) async fn post(posted: Posted, body: Bytes) -> Response<AnswerBody> {
     drop(body);
     if let Ok(Frame::Single(Message::Request(request))) = &frame
         && request.method == INITIALIZE
-        && let Ok(Frame::Single(Message::Request(request))) = frame
     {
-        return initialize(posted, request).await;
+        if let Err(response) = permit::judge(&posted.core, &posted.admission, &frame).await {
+            return *response;
+        }
+        if let Ok(Frame::Single(Message::Request(request))) = frame {
+            return initialize(posted, request).await;
+        }
+        return wrong(StatusCode::BAD_REQUEST, "not a message");
     }
     let session = match find_session(&posted.core, &posted.head.headers, &posted.admission).await {
         Ok(session) => session,
@@ -135,6 +141,9 @@ pub(super) async fn post(posted: Posted, body: Bytes) -> Response<AnswerBody> {
         Ok(revision) => revision,
         Err(response) => return *response,
     };
+    if let Err(response) = permit::judge(&posted.core, &posted.admission, &frame).await {
+        return *response;
+    }
     match frame {
         Ok(Frame::Single(Message::Request(request))) => {
             call(posted, session, revision, request).await

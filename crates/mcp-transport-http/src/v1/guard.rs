@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, StatusCode};
+use hyper::{HeaderMap, Response, StatusCode};
 use mcp_jsonrpc::{ErrorObject, Extensions};
 
 use super::{Operation, Step};
@@ -29,6 +30,12 @@ pub trait Guard: Send + Sync + 'static {
     /// Decides about the request whose head is `head`.
     fn admit(&self, head: &Parts) -> Step<Result<Admission, Refusal>>;
 
+    /// An answer to a request that needs no admission: a document that anybody may read, such
+    /// as the metadata of a protected resource. Asked first, for any path and method.
+    fn document(&self, _head: &Parts) -> Option<Response<Bytes>> {
+        None
+    }
+
     /// Decides about one decoded operation of an admitted request, before anything of its
     /// answer is sent. Of a batch all are judged before any runs.
     fn permit(&self, _who: &Admission, _operation: &Operation) -> Step<Result<(), Refusal>> {
@@ -39,6 +46,10 @@ pub trait Guard: Send + Sync + 'static {
 impl<G: Guard + ?Sized> Guard for Arc<G> {
     fn admit(&self, head: &Parts) -> Step<Result<Admission, Refusal>> {
         (**self).admit(head)
+    }
+
+    fn document(&self, head: &Parts) -> Option<Response<Bytes>> {
+        (**self).document(head)
     }
 
     fn permit(&self, who: &Admission, operation: &Operation) -> Step<Result<(), Refusal>> {
