@@ -90,7 +90,7 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         name: "mcp-auth",
-        ours: &["mcp-transport-http"],
+        ours: &["mcp-transport-http", "mcp-jsonrpc"],
         ours_optional: &[],
         outside: &[
             "base64",
