@@ -3,3 +3,6 @@
 
 pub mod scenario;
 pub mod server;
+
+#[cfg(test)]
+mod tests;

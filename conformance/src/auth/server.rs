@@ -31,6 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How people are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Consent {
     /// On a page.
     Page,

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use mcp_auth::Secret;
 use mcp_conformance::auth::server::{AuthorizationServer, Consent};
 
+#[expect(clippy::print_stderr, reason = "a program tells its errors there")]
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match run().await {
