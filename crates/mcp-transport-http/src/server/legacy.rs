@@ -19,8 +19,8 @@ use mcp_lifecycle::ServerSession;
 
 use super::body::{AnswerBody, EventSource, Idle, KEEP_ALIVE};
 use super::core::{Caller, Core, Permit};
-use super::post::stream;
 use super::permit;
+use super::post::stream;
 use super::refuse::{accepted, busy, no_session, refuse_request, wrong};
 use crate::SessionId;
 use crate::sse::EventText;
