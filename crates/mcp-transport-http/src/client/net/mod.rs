@@ -6,7 +6,7 @@ pub(super) use self::body::{Answer, AnswerBody};
 mod pool;
 pub(super) use self::pool::{Outbound, Pool, Repeat};
 
-#[cfg(feature = "http2")]
+#[cfg(all(feature = "http2", feature = "tls"))]
 mod multiplex;
 
 mod dial;
@@ -34,6 +34,6 @@ type BoxIo = Box<dyn Io>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Protocol {
     Http1,
-    #[cfg(feature = "http2")]
+    #[cfg(all(feature = "http2", feature = "tls"))]
     Http2,
 }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use super::body::{Answer, Once};
 use super::dial::Dialer;
-#[cfg(feature = "http2")]
+#[cfg(all(feature = "http2", feature = "tls"))]
 use super::multiplex::{Multiplexed, OpenStream};
 use super::{BoxIo, Protocol};
 use crate::client::error::{ConnectError, HttpError, Phase};
@@ -59,7 +59,7 @@ pub(in crate::client) struct Pool {
 struct State {
     /// The one that was used last stands last.
     idle: Vec<Idle>,
-    #[cfg(feature = "http2")]
+    #[cfg(all(feature = "http2", feature = "tls"))]
     multiplexed: Vec<Multiplexed>,
     /// Grows when the connections turn out to be gone.
     generation: u64,
@@ -79,7 +79,7 @@ pub(super) struct Lease {
 
 enum Sender {
     Single(http1::SendRequest<Once>),
-    #[cfg(feature = "http2")]
+    #[cfg(all(feature = "http2", feature = "tls"))]
     Multiplexed(OpenStream),
 }
 
@@ -158,7 +158,7 @@ impl Pool {
                     self.dialer.authorize_at_proxy(request.headers_mut());
                 }
             }
-            #[cfg(feature = "http2")]
+            #[cfg(all(feature = "http2", feature = "tls"))]
             Sender::Multiplexed(_) => {
                 *request.version_mut() = hyper::Version::HTTP_2;
                 *request.uri_mut() = outbound.uri.clone();
@@ -169,7 +169,7 @@ impl Pool {
 
     /// A connection that is open, or a new one.
     async fn lease(&self) -> Result<Lease, HttpError> {
-        #[cfg(feature = "http2")]
+        #[cfg(all(feature = "http2", feature = "tls"))]
         if let Some(lease) = self.multiplexed() {
             return Ok(lease);
         }
@@ -192,7 +192,7 @@ impl Pool {
         None
     }
 
-    #[cfg(feature = "http2")]
+    #[cfg(all(feature = "http2", feature = "tls"))]
     fn multiplexed(&self) -> Option<Lease> {
         let mut state = self.lock();
         state.multiplexed.retain(|connection| !connection.is_closed());
@@ -236,7 +236,7 @@ impl Pool {
                 });
                 Ok(Sender::Single(sender))
             }
-            #[cfg(feature = "http2")]
+            #[cfg(all(feature = "http2", feature = "tls"))]
             Protocol::Http2 => {
                 let connection = Multiplexed::handshake(io, &self.spawner).await?;
                 let stream = connection.begin();
@@ -253,7 +253,7 @@ impl Pool {
         if state.generation == generation {
             state.generation += 1;
             state.idle.clear();
-            #[cfg(feature = "http2")]
+            #[cfg(all(feature = "http2", feature = "tls"))]
             state.multiplexed.clear();
         }
     }
@@ -270,7 +270,7 @@ impl Pool {
                     }
                 }
             }
-            #[cfg(feature = "http2")]
+            #[cfg(all(feature = "http2", feature = "tls"))]
             Sender::Multiplexed(_) => {}
         }
     }
@@ -283,7 +283,7 @@ impl Sender {
     ) -> Result<Response<Incoming>, TrySendError<Request<Once>>> {
         match self {
             Self::Single(sender) => sender.try_send_request(request).await,
-            #[cfg(feature = "http2")]
+            #[cfg(all(feature = "http2", feature = "tls"))]
             Self::Multiplexed(stream) => stream.send(request).await,
         }
     }

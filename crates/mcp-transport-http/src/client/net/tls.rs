@@ -25,7 +25,7 @@ impl Tls {
     #[cfg(feature = "webpki-roots")]
     #[cfg_attr(docsrs, doc(cfg(feature = "webpki-roots")))]
     pub fn webpki_roots() -> Result<Self, ConfigError> {
-        Self::with_store(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() })
+        Self::with_store(with_webpki_roots(RootCertStore::empty()))
     }
 
     /// Trusts the certificates of the operating system. Those that can't be read are skipped.
@@ -36,9 +36,7 @@ impl Tls {
     #[cfg(feature = "native-roots")]
     #[cfg_attr(docsrs, doc(cfg(feature = "native-roots")))]
     pub fn native_roots() -> Result<Self, ConfigError> {
-        let mut store = RootCertStore::empty();
-        add_native_roots(&mut store);
-        Self::with_store(store)
+        Self::with_store(with_native_roots(RootCertStore::empty()))
     }
 
     /// Trusts these certificates, in DER, and no others.
@@ -69,11 +67,11 @@ impl Tls {
 
     /// Trusts what the features of this crate bring, all of it.
     pub(in crate::client) fn default_roots() -> Result<Self, ConfigError> {
-        let mut store = RootCertStore::empty();
+        let store = RootCertStore::empty();
         #[cfg(feature = "native-roots")]
-        add_native_roots(&mut store);
+        let store = with_native_roots(store);
         #[cfg(feature = "webpki-roots")]
-        store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+        let store = with_webpki_roots(store);
         if store.is_empty() {
             return Err(ConfigError::NoRoots);
         }
@@ -120,7 +118,7 @@ impl Tls {
 }
 
 #[cfg(feature = "native-roots")]
-fn add_native_roots(store: &mut RootCertStore) {
+fn with_native_roots(mut store: RootCertStore) -> RootCertStore {
     let found = rustls_native_certs::load_native_certs();
     for error in found.errors {
         tracing::debug!(
@@ -129,6 +127,13 @@ fn add_native_roots(store: &mut RootCertStore) {
         );
     }
     store.add_parsable_certificates(found.certs);
+    store
+}
+
+#[cfg(feature = "webpki-roots")]
+fn with_webpki_roots(mut store: RootCertStore) -> RootCertStore {
+    store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    store
 }
 
 fn protocols() -> Vec<Vec<u8>> {
