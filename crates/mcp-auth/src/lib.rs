@@ -75,6 +75,8 @@
 //! - `server` (on): [`ResourceServer`].
 //! - `webpki-roots` (on): trust the roots that Mozilla's program lists, compiled in.
 //! - `native-roots` (off): trust the roots of the operating system, in place of those.
+//! - `keyring` (off): logins in files, encrypted with a key from the operating system's
+//!   keyring.
 //! - `testing` (off): a scripted fetcher, an authorization server in memory, contract suites.
 //! - `unstable-dpop` (off): proof of possession, a draft extension.
 //! - `unstable-workload-identity` (off): workload identity, a draft extension.

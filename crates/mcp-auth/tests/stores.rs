@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use mcp_auth::testing::credential_store_suite;
 use mcp_auth::v1::{CredentialKey, CredentialStore as _, Saved};
-use mcp_auth::{FileStore, Issuer, MemoryStore, Record, Resource};
+use mcp_auth::{FileStore, Issuer, MemoryStore, Record, Resource, Secret};
 
 /// A directory that goes with the test.
 struct Directory(PathBuf);
@@ -55,6 +55,29 @@ async fn the_stores_keep_the_contract() {
     let directory = Directory::new();
     credential_store_suite(&FileStore::open(&directory.0).unwrap()).await;
     assert!(files(&directory.0, "tmp").is_empty(), "temporary files are left");
+    let directory = Directory::new();
+    let sealed = FileStore::open(&directory.0).unwrap().sealed_with(&Secret::new("key"));
+    credential_store_suite(&sealed).await;
+}
+
+// Shows: CL-ST-4
+#[tokio::test]
+async fn a_sealed_file_shows_nothing_and_opens_with_its_key_only() {
+    let directory = Directory::new();
+    let open = || FileStore::open(&directory.0).unwrap();
+    let sealed = |key: &str| open().sealed_with(&Secret::new(key));
+    sealed("right").save(&key(), &record(), None).await.unwrap();
+    let text = std::fs::read_to_string(&files(&directory.0, "json")[0]).unwrap();
+    assert!(!text.contains("hush") && text.contains("mcp.example"), "{text}");
+    assert_eq!(sealed("right").load(&key()).await.unwrap().unwrap().record, record());
+    assert!(sealed("wrong").load(&key()).await.is_err());
+    assert!(open().load(&key()).await.is_err(), "read without the key");
+    // Nobody can plant a login of theirs.
+    let planted = Directory::new();
+    FileStore::open(&planted.0).unwrap().save(&key(), &record(), None).await.unwrap();
+    let plain = files(&planted.0, "json").remove(0);
+    std::fs::copy(&plain, directory.0.join(plain.file_name().unwrap())).unwrap();
+    assert!(sealed("right").load(&key()).await.is_err());
 }
 
 // Shows: CL-ST-4, AUTH-CLIENT-069

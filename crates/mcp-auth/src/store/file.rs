@@ -1,17 +1,19 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use super::seal::Seal;
 use crate::json::{self, Object};
 use crate::v1::{
     BoxFuture, CredentialKey, CredentialStore, Generation, LockPurpose, Saved, StoreError,
     StoreLock, Stored,
 };
-use crate::{Issuer, Record, Resource, crypto};
+use crate::{Issuer, Record, Resource, Secret, crypto};
 
 /// How large a stored login may be, in bytes.
 const MAX_FILE: u64 = 256 * 1024;
@@ -29,6 +31,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(25);
 #[derive(Clone, Debug)]
 pub struct FileStore {
     directory: PathBuf,
+    seal: Option<Arc<Seal>>,
 }
 
 impl FileStore {
@@ -40,7 +43,20 @@ impl FileStore {
     pub fn open(directory: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let directory = directory.into();
         make_private_directory(&directory).map_err(|error| at(&directory, error))?;
-        Ok(Self { directory })
+        Ok(Self { directory, seal: None })
+    }
+
+    /// Encrypts the files with a key that is made from `key`, which should have 128 bits or
+    /// more of randomness. What was written without it, or with another, is an error then.
+    #[must_use]
+    pub fn sealed_with(mut self, key: &Secret) -> Self {
+        self.seal = Seal::new(key).map(Arc::new);
+        self
+    }
+
+    #[cfg(feature = "keyring")]
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// Runs `work` where it may block.
@@ -61,18 +77,18 @@ impl FileStore {
         record: Option<&Record>,
         replaces: Option<Generation>,
     ) -> BoxFuture<'_, Result<Saved, StoreError>> {
-        let (key, record) = (key.clone(), record.cloned());
+        let (key, record, seal) = (key.clone(), record.cloned(), self.seal.clone());
         Box::pin(self.run(move |directory| {
             let path = file_of(directory, &key);
             // Held from reading to renaming: writers of all processes queue up here.
             let _lock = lock_blocking(&path.with_extension("write"))?;
-            let stored = read(&path)?.map(|file| file.generation);
+            let stored = read(&path, seal.as_deref())?.map(|file| file.generation);
             if stored != replaces {
                 return Ok(Saved::Superseded);
             }
             let generation = replaces.map_or_else(Generation::first, Generation::next);
             match record {
-                Some(record) => put(&path, &key, &record, generation)?,
+                Some(record) => put(&path, &key, &record, generation, seal.as_deref())?,
                 None => fs::remove_file(&path).map_err(|error| at(&path, error))?,
             }
             Ok(Saved::Done(generation))
@@ -85,10 +101,10 @@ impl CredentialStore for FileStore {
         &'a self,
         key: &'a CredentialKey,
     ) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
-        let key = key.clone();
+        let (key, seal) = (key.clone(), self.seal.clone());
         Box::pin(self.run(move |directory| {
             let path = file_of(directory, &key);
-            let Some(file) = read(&path)? else { return Ok(None) };
+            let Some(file) = read(&path, seal.as_deref())? else { return Ok(None) };
             let record = Record::from_bytes(&file.record).map_err(|error| at(&path, error))?;
             Ok(Some(Stored::new(record, file.generation)))
         }))
@@ -115,7 +131,7 @@ impl CredentialStore for FileStore {
         &'a self,
         endpoint: &'a Resource,
     ) -> BoxFuture<'a, Result<Vec<CredentialKey>, StoreError>> {
-        let endpoint = endpoint.clone();
+        let (endpoint, seal) = (endpoint.clone(), self.seal.clone());
         Box::pin(self.run(move |directory| {
             let prefix = prefix_of(&endpoint);
             let entries = fs::read_dir(directory).map_err(|error| at(directory, error))?;
@@ -125,7 +141,7 @@ impl CredentialStore for FileStore {
                 let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
                 if name.starts_with(&prefix)
                     && name.ends_with(".json")
-                    && let Some(file) = read(&path)?
+                    && let Some(file) = read(&path, seal.as_deref())?
                     && file.key.endpoint == endpoint
                 {
                     keys.push(file.key);
@@ -177,7 +193,7 @@ struct Contents {
     record: Zeroizing<Vec<u8>>,
 }
 
-fn read(path: &Path) -> Result<Option<Contents>, StoreError> {
+fn read(path: &Path, seal: Option<&Seal>) -> Result<Option<Contents>, StoreError> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -192,21 +208,28 @@ fn read(path: &Path) -> Result<Option<Contents>, StoreError> {
     let mut bytes = Zeroizing::new(Vec::new());
     let file = File::open(path).map_err(|error| at(path, error))?;
     file.take(MAX_FILE).read_to_end(&mut bytes).map_err(|error| at(path, error))?;
-    let contents = json::object(&bytes).and_then(|object| parse(&object));
+    let object = json::object(&bytes).ok_or_else(|| at(path, Unsafe::Damaged))?;
+    if object.contains_key("sealed") != seal.is_some() {
+        return Err(at(path, Unsafe::Sealing));
+    }
+    let contents = parse(&object, seal);
     contents.map(Some).ok_or_else(|| at(path, Unsafe::Damaged))
 }
 
-fn parse(object: &Object) -> Option<Contents> {
+fn parse(object: &Object, seal: Option<&Seal>) -> Option<Contents> {
     let key = CredentialKey::new(
         Resource::new(json::text(object, "endpoint")?).ok()?,
         Resource::new(json::text(object, "resource")?).ok()?,
         Issuer::new(json::text(object, "issuer")?).ok()?,
     );
-    Some(Contents {
-        key: key.with_account(object.get("account").and_then(Value::as_str).map(str::to_owned)),
-        generation: Generation::new(object.get("generation")?.as_u64()?),
-        record: Zeroizing::new(object.get("record")?.to_string().into_bytes()),
-    })
+    let account = object.get("account").and_then(Value::as_str).map(str::to_owned);
+    let key = key.with_account(account);
+    let record = match seal {
+        Some(seal) => seal.open(&key.digest(), json::text(object, "sealed")?)?,
+        None => Zeroizing::new(object.get("record")?.to_string().into_bytes()),
+    };
+    let generation = Generation::new(object.get("generation")?.as_u64()?);
+    Some(Contents { key, generation, record })
 }
 
 fn put(
@@ -214,9 +237,16 @@ fn put(
     key: &CredentialKey,
     record: &Record,
     generation: Generation,
+    seal: Option<&Seal>,
 ) -> Result<(), StoreError> {
-    let record: Value =
-        serde_json::from_slice(&record.to_bytes()).map_err(|error| at(path, error))?;
+    let plain = record.to_bytes();
+    let (member, record) = match seal {
+        Some(seal) => {
+            let sealed = seal.close(&key.digest(), &plain).map_err(|error| at(path, error))?;
+            ("sealed", Value::String(sealed))
+        }
+        None => ("record", serde_json::from_slice(&plain).map_err(|error| at(path, error))?),
+    };
     let contents = Zeroizing::new(
         json!({
             "endpoint": key.endpoint.as_str(),
@@ -224,7 +254,7 @@ fn put(
             "issuer": key.issuer.as_str(),
             "account": key.account,
             "generation": generation.number(),
-            "record": record,
+            member: record,
         })
         .to_string(),
     );
@@ -249,6 +279,12 @@ fn put(
         let _ = fs::remove_file(&temporary);
     }
     written.map_err(|error: io::Error| at(path, error))
+}
+
+/// Holds the lock of that name in a directory until it is dropped.
+#[cfg(feature = "keyring")]
+pub(super) fn hold(directory: &Path, name: &str) -> Result<File, StoreError> {
+    lock_blocking(&directory.join(format!("{name}.lock")))
 }
 
 fn lock_blocking(path: &Path) -> Result<File, StoreError> {
@@ -318,6 +354,8 @@ enum Unsafe {
     NotAFile,
     #[error("others may read it")]
     OpenToOthers,
-    #[error("it does not hold a login")]
+    #[error("it does not hold a login, or one that the key does not open")]
     Damaged,
+    #[error("it is encrypted and there is no key, or the other way round")]
+    Sealing,
 }
