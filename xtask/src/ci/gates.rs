@@ -16,6 +16,7 @@ pub(crate) const GATES: &[Gate] = &[
     Gate { name: "format", fast: true, run: format },
     Gate { name: "codegen", fast: true, run: |_| done(codegen::run(&["--check".to_owned()])) },
     Gate { name: "schema", fast: true, run: schemas },
+    Gate { name: "lock", fast: true, run: lock },
     Gate { name: "tidy", fast: true, run: |_| done(tidy::run(&[])) },
     Gate { name: "lints", fast: true, run: lints },
     Gate { name: "tests", fast: true, run: |_| counted(&mut tests::command(None)) },
@@ -112,6 +113,21 @@ fn official_schemas(folder: &Path) -> Vec<PathBuf> {
         .collect();
     found.sort();
     found
+}
+
+/// The committed lock file is the one that the manifests need. Starting us has completed it, so
+/// `--locked` alone would never complain.
+fn lock(_: &Options) -> anyhow::Result<Outcome> {
+    if env::var_os("CI").is_none() {
+        return Ok(Outcome::Skipped("before a commit it may differ".to_owned()));
+    }
+    done(unchanged(&shell::root(), "Cargo.lock"))
+}
+
+/// Fails, and shows the difference, if `file` isn't as it was committed.
+fn unchanged(root: &Path, file: &str) -> anyhow::Result<()> {
+    let mut git = std::process::Command::new("git");
+    shell::run(git.current_dir(root).args(["diff", "--exit-code", "HEAD", "--", file]))
 }
 
 fn lints(_: &Options) -> anyhow::Result<Outcome> {
@@ -227,6 +243,26 @@ mod unit {
         let names: Vec<_> = found.iter().filter_map(|path| path.file_name()).collect();
         assert_eq!(names, ["schema-2024-11-05.json", "schema-2025-11-25.json"]);
         assert!(none.is_err(), "a folder that was named must have schemas");
+    }
+
+    #[test]
+    fn a_file_that_differs_from_its_commit_is_a_failure() {
+        let folder = env::temp_dir().join(format!("xtask-unchanged-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let git = |args: &[&str]| {
+            let identity = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
+            let mut git = std::process::Command::new("git");
+            shell::read(git.current_dir(&folder).args(identity).args(args)).unwrap();
+        };
+        fs::write(folder.join("Cargo.lock"), "one").unwrap();
+        git(&["init", "--quiet"]);
+        git(&["add", "Cargo.lock"]);
+        git(&["commit", "--quiet", "--message", "one"]);
+        let before = unchanged(&folder, "Cargo.lock").is_ok();
+        fs::write(folder.join("Cargo.lock"), "two").unwrap();
+        let after = unchanged(&folder, "Cargo.lock").is_ok();
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(before && !after);
     }
 
     #[test]
