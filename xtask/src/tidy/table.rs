@@ -100,6 +100,7 @@ pub(crate) const ROWS: &[Row] = &[
             "http-body-util",
             "hyper",
             "hyper-util",
+            "keyring",
             "oauth2",
             "ring",
             "rustls",
