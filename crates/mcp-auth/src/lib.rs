@@ -133,6 +133,10 @@ pub mod v1;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
+#[cfg(all(any(test, fuzzing), feature = "client", feature = "server"))]
+#[doc(hidden)]
+pub mod fuzzing;
+
 #[cfg(all(doctest, feature = "client", feature = "server"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -222,6 +222,17 @@ async fn no_way_to_register_is_an_error_that_names_the_ways() {
     assert_eq!(world.count("/register"), 0, "nothing is guessed");
 }
 
+// Shows: CL-RG-6
+#[tokio::test]
+async fn a_server_that_takes_no_address_in_a_redirect_gets_a_name() {
+    let world = World::new();
+    behave(&world, |b| b.names_only = true);
+    world.call(&world.authorizer(), "ping", None).await.unwrap();
+    assert_eq!(world.count("/register"), 2);
+    let uri = world.fetch.seen_at("/authorize")[0].param("redirect_uri").unwrap();
+    assert!(uri.starts_with("http://localhost:"), "{uri}");
+}
+
 // Shows: CL-RG-2, CL-MG-4
 #[tokio::test]
 async fn a_secret_is_not_shown_to_an_issuer_that_it_was_not_configured_for() {

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::SystemTime;
 
-use super::config::{PinnedClient, Redirect, Registration};
+use super::config::{LoopbackHost, PinnedClient, Redirect, Registration};
 use super::discover::Target;
 use super::engine::{Endpoint, Engine, GrantKind};
 use super::error::{AuthError, AuthErrorKind, FlowStep};
@@ -164,6 +164,8 @@ pub(crate) struct PersonalLogin<'l> {
     pub(crate) reach: Reach,
     /// A registration from an earlier login.
     pub(crate) registered: Option<StoredClient>,
+    /// Whether the server takes no address in a redirect, and `localhost` is tried.
+    pub(crate) by_name: bool,
 }
 
 impl PersonalLogin<'_> {
@@ -186,7 +188,14 @@ impl PersonalLogin<'_> {
         let mut registered_anew = false;
         loop {
             let (listener, redirect_uri) = self.redirect(redirect).await?;
-            let identity = self.identify(registration, &redirect_uri).await?;
+            let identity = match self.identify(registration, &redirect_uri).await {
+                Ok(identity) => identity,
+                Err(error) if !self.by_name && wants_name(&error, redirect) => {
+                    self.by_name = true;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             self.endpoint
                 .count_login()
                 .map_err(|kind| AuthError::new(FlowStep::Authorization, kind))?;
@@ -238,6 +247,9 @@ impl PersonalLogin<'_> {
     ) -> Result<(Option<RedirectListener>, String), AuthError> {
         let (host, port, path) = match redirect {
             Redirect::Own(uri) => return Ok((None, uri.clone())),
+            Redirect::Loopback { port, path, .. } if self.by_name => {
+                (LoopbackHost::Name, *port, path)
+            }
             Redirect::Loopback { host, port, path } => (*host, *port, path),
         };
         // A registration may be good for the port only that it was made with.
@@ -447,6 +459,17 @@ fn returned(
         Refusal::KeepWaiting => AuthErrorKind::StateMismatch,
         Refusal::End(kind) => *kind,
     })
+}
+
+/// Whether a registration was refused for the address in its redirect.
+fn wants_name(error: &AuthError, redirect: &Redirect) -> bool {
+    let by_address = matches!(redirect, Redirect::Loopback { host: LoopbackHost::V4, .. });
+    by_address
+        && matches!(
+            error.kind(),
+            AuthErrorKind::RegistrationRefused { code: Some(code), .. }
+                if code == "invalid_redirect_uri"
+        )
 }
 
 fn is_invalid_scope(kind: &AuthErrorKind) -> bool {

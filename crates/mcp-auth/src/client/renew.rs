@@ -385,6 +385,7 @@ async fn authorize(
             target: &target,
             reach,
             registered: registered.filter(|_| !wanted.fresh),
+            by_name: false,
         };
         // A large future, and a rare one.
         Box::pin(login.run(asked.clone(), abandoned)).await?

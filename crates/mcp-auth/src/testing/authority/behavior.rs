@@ -23,6 +23,8 @@ pub struct Behavior {
     pub response_issuer: ResponseIssuer,
     /// Registers clients on the spot.
     pub dynamic_registration: bool,
+    /// Takes no redirect URI with an address in it, only names.
+    pub names_only: bool,
     /// When the secrets of such clients expire, in seconds since 1970.
     pub secret_expires_at: Option<u64>,
     /// Takes client metadata documents.
@@ -69,6 +71,7 @@ impl Default for Behavior {
             announces_iss: true,
             response_issuer: ResponseIssuer::Own,
             dynamic_registration: true,
+            names_only: false,
             secret_expires_at: None,
             client_documents: false,
             auth_methods: vec!["none".to_owned()],

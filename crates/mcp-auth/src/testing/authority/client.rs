@@ -52,6 +52,9 @@ impl Authority {
         if !state.behavior.dynamic_registration {
             return refused((StatusCode::NOT_FOUND, "invalid_request"));
         }
+        if state.behavior.names_only && uris.iter().any(|uri| uri.contains("127.0.0.1")) {
+            return refused((BAD, "invalid_redirect_uri"));
+        }
         let method =
             read::text(&request, "token_endpoint_auth_method").unwrap_or("client_secret_basic");
         let id = state.fresh("client");
