@@ -29,7 +29,7 @@ use support::{AS, MCP, World, endpoint, head_with, minutes};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-// Shows: AUTH-CLIENT-068, CL-RS-3, CL-AZ-5
+// Shows: AUTH-CLIENT-068, CL-RS-3, CL-AZ-5, AUTH-CLIENT-067
 #[tokio::test]
 async fn mix_up() {
     for (announced, sent) in [

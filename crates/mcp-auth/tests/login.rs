@@ -114,7 +114,7 @@ async fn a_resource_above_the_endpoint_is_sent_as_its_document_has_it() {
     assert!(matches!(error.kind(), AuthErrorKind::ResourceMismatch { .. }), "{error:?}");
 }
 
-// Shows: CL-AM-1, CL-AM-2, FC-074
+// Shows: CL-AM-1, CL-AM-2, FC-074, AUTH-CLIENT-008
 #[tokio::test]
 async fn openid_metadata_serves_where_there_is_no_other() {
     let world = World::new();
@@ -159,7 +159,8 @@ async fn a_server_that_does_not_announce_s256_is_refused_before_anything_is_sent
     }
 }
 
-// Shows: AUTH-CLIENT-025, AUTH-CLIENT-026, AUTH-CLIENT-027, AUTH-CLIENT-036, AUTH-CLIENT-037,
+// Shows: AUTH-CLIENT-025, AUTH-CLIENT-026, AUTH-CLIENT-027, AUTH-CLIENT-036, AUTH-CLIENT-037, AUTH-CLIENT-005,
+// AUTH-CLIENT-006,
 // AUTH-CLIENT-038, CL-RG-1
 #[tokio::test]
 async fn client_identities_are_tried_in_the_specified_order() {

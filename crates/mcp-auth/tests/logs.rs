@@ -100,7 +100,7 @@ fn search(text: &str, secrets: &[String], place: &str) {
     }
 }
 
-// Shows: CL-ER-4, RS-LK-3, RS-LK-4
+// Shows: CL-ER-4, RS-LK-3, RS-LK-4, SEC-097
 #[tokio::test]
 async fn log_scraping() {
     let log = Arc::new(Mutex::new(String::new()));
@@ -170,6 +170,11 @@ async fn log_scraping() {
 
     let log = log.lock().unwrap();
     assert!(log.contains("authorized") && log.contains("refreshed"), "the log is not empty");
+    // An elevation is written down: what was asked for, what there was, under an id.
+    let lacks = log.lines().find(|line| line.contains("an operation lacks scopes")).unwrap();
+    for told in ["correlation=", "asked=", "granted="] {
+        assert!(lacks.contains(told), "{lacks}");
+    }
     assert!(all.len() > 40, "there were secrets to be found");
     search(&log, &all, "the log");
     search(&shown, &all, "an error or a debug print");

@@ -532,7 +532,7 @@ mod tests {
         }
     }
 
-    // Shows: CL-RG-3, AUTH-CLIENT-032, AUTH-CLIENT-033, AUTH-CLIENT-034
+    // Shows: CL-RG-3, AUTH-CLIENT-032, AUTH-CLIENT-033, AUTH-CLIENT-034, AUTH-CLIENT-030
     #[test]
     fn the_document_to_publish_agrees_with_what_is_sent() {
         let client = DocumentClient::new("https://app.example/client.json").unwrap();

@@ -123,7 +123,8 @@ mod tests {
         Url::parse(text).unwrap()
     }
 
-    // Shows: CL-FT-1, SEC-045, SEC-046, SEC-075, SEC-077, AUTH-CLIENT-070
+    // Shows: CL-FT-1, SEC-045, SEC-046, SEC-075, SEC-077, AUTH-CLIENT-070, SEC-076,
+    // AUTH-AS-014
     #[test]
     fn http_is_for_loopback_only_and_only_where_the_endpoint_is() {
         let policy = FetchPolicy::default();

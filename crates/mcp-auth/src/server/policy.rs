@@ -312,7 +312,8 @@ mod tests {
         assert_eq!(judge("resources/read", Some("file:///open"), "mcp:use"), Ruling::Allowed);
     }
 
-    // Shows: RS-SP-2, AUTH-SERVER-026, AUTH-SERVER-027, AUTH-SERVER-028, SEC-096
+    // Shows: RS-SP-2, AUTH-SERVER-026, AUTH-SERVER-027, AUTH-SERVER-028, SEC-096, SEC-093,
+    // AUTH-SERVER-009, AUTH-SERVER-010
     #[test]
     fn a_challenge_names_the_operations_set_and_what_is_granted_but_not_the_catalog() {
         assert_eq!(
