@@ -378,6 +378,7 @@ async fn jwks_flood() {
 async fn refresh_race() {
     // The server takes a second use of a refresh token for theft, and ends the login.
     let directory = std::env::temp_dir().join(format!("mcp-auth-race-{}", std::process::id()));
+    let _gone = Gone(directory.clone());
     for shared in [true, false] {
         let world = Arc::new(World::new());
         let memory = MemoryStore::new();
@@ -408,7 +409,15 @@ async fn refresh_race() {
             assert_eq!((world.count("/token"), world.count("/authorize")), (1, 0));
         }
     }
-    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// A directory that goes with the test, however it ends.
+struct Gone(std::path::PathBuf);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 // Shows: RS-SB-2
