@@ -2,12 +2,13 @@ use std::sync::Arc;
 
 use mcp_jsonrpc::service::v1::{Ask, Replies};
 use mcp_jsonrpc::{Extensions, Name, Outgoing, RawJson, RequestId};
-use mcp_lifecycle::{Caller, PeerFacts, Session};
-use mcp_types::{LoggingLevel, Revision};
+use mcp_lifecycle::{Caller, PeerFacts, Session, TraceContext};
+use mcp_types::{JsonObject, LoggingLevel, Revision};
 use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
 
 use crate::error::RequestError;
+use crate::layer::OutgoingTrace;
 use crate::server::Server;
 
 /// One request on its way through a handler: who asks, and the way back to them.
@@ -58,10 +59,24 @@ impl Context {
         self.extensions.get_arc::<Session>()
     }
 
+    /// The value of type `T` of this session, made when it is asked for first; it goes when the
+    /// session goes. None where there is no session, or when it holds 16 values already.
+    #[must_use]
+    pub fn session_state<T: Default + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        let session = self.extensions.get::<Session>()?;
+        session.attach(Arc::<T>::default).ok().cloned()
+    }
+
     /// The server: to add and remove what it offers, and to tell clients of changes.
     #[must_use]
     pub const fn server(&self) -> &Server {
         &self.server
+    }
+
+    /// What the asker was granted, by [`Server::grants`](crate::Server::grants).
+    #[must_use]
+    pub fn grants(&self) -> crate::Grants {
+        self.server.inner.access(&self.extensions).grants().clone()
     }
 
     /// A fact that a transport, a guard or a layer has left, by its type.
@@ -145,10 +160,14 @@ impl Context {
     }
 
     fn log_level(&self) -> LoggingLevel {
-        let session = self.extensions.get::<Session>().and_then(Session::log_level);
-        session
-            .or_else(|| self.extensions.get::<PeerFacts>().and_then(|facts| facts.log_level))
-            .unwrap_or(LoggingLevel::Info)
+        PeerFacts::current_log_level(&self.extensions).unwrap_or(LoggingLevel::Info)
+    }
+
+    /// The trace that what is asked belongs to.
+    fn trace(&self) -> Option<&TraceContext> {
+        let outgoing = self.extensions.get::<OutgoingTrace>().map(|outgoing| &outgoing.0);
+        let incoming = || self.extensions.get::<PeerFacts>().map(|facts| &facts.trace);
+        outgoing.or_else(incoming).filter(|trace| !trace.is_empty())
     }
 
     /// Sends a request to the peer on behalf of this one, and reads its result.
@@ -162,8 +181,33 @@ impl Context {
         R: DeserializeOwned,
     {
         let params = RawJson::from_serialize(params).map_err(RequestError::Encode)?;
+        let params = match self.trace() {
+            Some(trace) => with_trace(params, trace).map_err(RequestError::Encode)?,
+            None => params,
+        };
         let ask = Ask::new(Name::from_static(method), Some(params));
         let response = self.replies.ask(ask).await?;
         response.outcome.map_err(RequestError::Refused)?.parse().map_err(RequestError::Decode)
     }
+}
+
+/// Puts a trace into the `_meta` of parameters, beside what is there.
+fn with_trace(params: RawJson, trace: &TraceContext) -> Result<RawJson, serde_json::Error> {
+    let mut members: JsonObject = params.parse()?;
+    let meta = members.get("_meta").map(mcp_types::JsonValue::to::<JsonObject>).transpose()?;
+    let mut meta = meta.unwrap_or_default();
+    let parts = [
+        ("traceparent", &trace.traceparent),
+        ("tracestate", &trace.tracestate),
+        ("baggage", &trace.baggage),
+    ];
+    for (name, value) in parts {
+        if let Some(value) = value
+            && !meta.contains(name)
+        {
+            meta.insert(name, &**value)?;
+        }
+    }
+    members.insert("_meta", &meta)?;
+    RawJson::from_serialize(&members)
 }

@@ -9,15 +9,25 @@
 //! # Examples
 //!
 //! ```
-//! use mcp_server::tool::Parsed;
+//! use mcp_server::tool::Args;
 //! use mcp_server::{Context, Server, ToolError};
+//! use schemars::JsonSchema;
+//! use serde::Deserialize;
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Wait {
+//!     /// How long, in seconds.
+//!     seconds: u64,
+//! }
 //!
 //! let server = Server::new("clock", "1.0.0").tool(
 //!     "wait",
-//!     |Parsed(seconds): Parsed<Vec<u64>>, cx: Context| async move {
+//!     |Args(Wait { seconds }): Args<Wait>, cx: Context| async move {
+//!         if seconds > 60 {
+//!             return Err(ToolError::new("a minute at most"));
+//!         }
 //!         cx.progress().report(1.0, Some(2.0)).await;
-//!         let first = *seconds.first().ok_or(ToolError::new("how long?"))?;
-//!         Ok::<_, ToolError>(format!("waited {first} seconds"))
+//!         Ok(format!("waited {seconds} seconds"))
 //!     },
 //! );
 //! ```
@@ -31,7 +41,7 @@
 // Reading order: the server, then what handlers see, then what they are made of, then the
 // boundaries.
 mod server;
-pub use server::{NameTaken, Server};
+pub use server::{ServeOptions, Server};
 
 mod context;
 pub use context::Context;
@@ -39,20 +49,28 @@ pub use context::Context;
 mod progress;
 pub use progress::Progress;
 
+mod ask;
+pub use ask::Elicitation;
+
+mod access;
+pub use access::{Asker, Grants};
+
 pub mod completion;
 pub mod prompt;
 pub mod resource;
 pub mod tool;
 
 mod error;
-pub use error::{RequestError, ToolError};
+pub use error::{PromptError, RegisterError, RequestError, ToolError};
 
 mod schema;
 pub use schema::{ToolSchema, UnusableSchema};
 
+pub mod layer;
+
 pub mod v1;
 
-mod ask;
+mod bucket;
 mod catch;
 mod list;
 mod listeners;
@@ -61,6 +79,7 @@ mod page;
 mod portable;
 mod prompts;
 mod resources;
+mod roots;
 mod service;
 mod tools;
 #[cfg(feature = "validate")]

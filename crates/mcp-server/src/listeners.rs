@@ -1,20 +1,30 @@
 //! Who is told when something changes.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use mcp_jsonrpc::service::v1::{PeerOutlet, TrySendError};
-use mcp_jsonrpc::{ErrorObject, Name, Outgoing};
+use mcp_jsonrpc::{ErrorObject, Extensions, Name, Outgoing};
 use mcp_lifecycle::Session;
+
+use crate::access::{Access, Grants, Label};
 
 /// URIs that one session may subscribe to.
 const MOST_SUBSCRIPTIONS: usize = 1000;
 
 /// The sessions that listen. Nothing here keeps one alive; dead ones are dropped whenever their
 /// number may have doubled, so that the map stays within twice the number of live sessions.
+///
+/// A change for which a session's queue has no room is owed to it: it is told with its next
+/// request, or the next change. Changes of one kind that are owed are one.
+///
+/// Outlets and sessions are foreign code: they are called, and dropped, outside of the lock.
 #[derive(Default)]
 pub(crate) struct Listeners {
     state: Mutex<State>,
+    /// Sessions that are owed something: nearly always none, so that asking costs nothing.
+    owed: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -26,7 +36,34 @@ struct State {
 struct Listener {
     session: Weak<Session>,
     outlet: PeerOutlet,
+    grants: Grants,
     uris: HashSet<String>,
+    owed: BTreeSet<Change>,
+}
+
+/// Something that clients are told.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Change {
+    Tools,
+    Resources,
+    Prompts,
+    Updated(String),
+}
+
+impl Change {
+    fn to_message(&self) -> Option<Outgoing> {
+        let list = |method| Outgoing::notification::<()>(Name::from_static(method), None).ok();
+        match self {
+            Self::Tools => list("notifications/tools/list_changed"),
+            Self::Resources => list("notifications/resources/list_changed"),
+            Self::Prompts => list("notifications/prompts/list_changed"),
+            Self::Updated(uri) => {
+                let params = mcp_types::ResourceUpdatedNotificationParams::new(uri.as_str());
+                let name = Name::from_static("notifications/resources/updated");
+                Outgoing::notification(name, Some(&params)).ok()
+            }
+        }
+    }
 }
 
 impl Listener {
@@ -45,80 +82,147 @@ impl Listeners {
     }
 
     /// The session has said that it is initialized: it hears of lists from now on.
-    pub(crate) fn add(&self, session: &Arc<Session>, outlet: &PeerOutlet) {
-        self.lock().entry(session, outlet);
+    pub(crate) fn add(&self, session: &Arc<Session>, outlet: &PeerOutlet, grants: &Grants) {
+        let mut gone = Vec::new();
+        let mut state = self.lock();
+        state.entry(session, outlet, grants, &mut gone);
+        drop(state);
+        drop(gone);
     }
 
     pub(crate) fn subscribe(
         &self,
         session: &Arc<Session>,
         outlet: &PeerOutlet,
+        grants: &Grants,
         uri: &str,
     ) -> Result<(), ErrorObject> {
+        let mut gone = Vec::new();
         let mut state = self.lock();
-        let listener = state.entry(session, outlet);
-        if listener.uris.len() >= MOST_SUBSCRIPTIONS && !listener.uris.contains(uri) {
+        let listener = state.entry(session, outlet, grants, &mut gone);
+        let full = listener.uris.len() >= MOST_SUBSCRIPTIONS && !listener.uris.contains(uri);
+        if !full {
+            listener.uris.insert(uri.to_owned());
+        }
+        drop(state);
+        drop(gone);
+        if full {
             return Err(ErrorObject::invalid_params(format!(
                 "a session has at most {MOST_SUBSCRIPTIONS} subscriptions"
             )));
         }
-        listener.uris.insert(uri.to_owned());
         Ok(())
     }
 
     pub(crate) fn unsubscribe(&self, session: &Arc<Session>, uri: &str) {
         if let Some(listener) = self.lock().sessions.get_mut(&key(session)) {
             listener.uris.remove(uri);
+            listener.owed.remove(&Change::Updated(uri.to_owned()));
         }
     }
 
-    /// Tells every session that a list has changed.
-    pub(crate) fn list_changed(&self, method: &'static str) {
-        let Ok(notification) = Outgoing::notification::<()>(Name::from_static(method), None) else {
-            return;
-        };
-        self.tell(&notification, |_| true);
+    /// Tells every session that may see an item which needs `needs` that its list has changed.
+    pub(crate) fn list_changed(&self, change: &Change, needs: &[Label]) {
+        self.tell(change, |listener| Access::of(listener.grants.clone()).allows(needs));
     }
 
-    /// Tells the sessions that have subscribed to `uri` that it has changed.
-    pub(crate) fn resource_updated(&self, uri: &str) {
-        let params = mcp_types::ResourceUpdatedNotificationParams::new(uri);
-        let name = Name::from_static("notifications/resources/updated");
-        let Ok(notification) = Outgoing::notification(name, Some(&params)) else { return };
-        self.tell(&notification, |listener| listener.uris.contains(uri));
-    }
-
-    fn tell(&self, notification: &Outgoing, wants: impl Fn(&Listener) -> bool) {
-        self.lock().sessions.retain(|_, listener| {
-            if listener.is_dead() {
-                return false;
-            }
-            if wants(listener)
-                && listener.outlet.try_notify(notification.clone()) == Err(TrySendError::Full)
-            {
-                tracing::debug!("a session that does not read missed a change");
-            }
-            true
+    /// Tells the sessions that have subscribed to `uri`, and may still read what needs `needs`,
+    /// that it has changed.
+    pub(crate) fn resource_updated(&self, uri: &str, needs: &[Label]) {
+        let change = Change::Updated(uri.to_owned());
+        self.tell(&change, |listener| {
+            listener.uris.contains(uri) && Access::of(listener.grants.clone()).allows(needs)
         });
+    }
+
+    fn tell(&self, change: &Change, wants: impl Fn(&Listener) -> bool) {
+        let Some(message) = change.to_message() else { return };
+        let mut told = Vec::new();
+        let mut gone = Vec::new();
+        let mut state = self.lock();
+        let dead: Vec<usize> =
+            state.sessions.iter().filter(|(_, l)| l.is_dead()).map(|(key, _)| *key).collect();
+        gone.extend(dead.iter().filter_map(|key| state.sessions.remove(key)));
+        for (key, listener) in &state.sessions {
+            if wants(listener) {
+                told.push((*key, listener.session.clone(), listener.outlet.clone()));
+            }
+        }
+        drop(state);
+        drop(gone);
+        for (key, session, outlet) in told {
+            if outlet.try_notify(message.clone()) == Err(TrySendError::Full) {
+                self.owe(key, &session, change.clone());
+            }
+        }
+    }
+
+    fn owe(&self, key: usize, session: &Weak<Session>, change: Change) {
+        tracing::debug!(?change, "a session that does not read hears of a change later");
+        let mut state = self.lock();
+        if let Some(listener) = state.sessions.get_mut(&key)
+            && listener.session.ptr_eq(session)
+        {
+            listener.owed.insert(change);
+        }
+        self.count_owed(&state);
+    }
+
+    fn count_owed(&self, state: &State) {
+        let owed = state.sessions.values().filter(|listener| !listener.owed.is_empty()).count();
+        self.owed.store(owed, Ordering::Relaxed);
+    }
+
+    /// Tells a session what it is owed, as far as there is room now.
+    pub(crate) fn settle(&self, extensions: &Extensions) {
+        if self.owed.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let Some(session) = extensions.get::<Session>() else { return };
+        let key = std::ptr::from_ref(session).addr();
+        let mut state = self.lock();
+        let Some(listener) = state.sessions.get_mut(&key) else { return };
+        let owed = std::mem::take(&mut listener.owed);
+        let (session, outlet) = (listener.session.clone(), listener.outlet.clone());
+        self.count_owed(&state);
+        drop(state);
+        for change in owed {
+            let Some(message) = change.to_message() else { continue };
+            if outlet.try_notify(message) == Err(TrySendError::Full) {
+                self.owe(key, &session, change);
+            }
+        }
     }
 }
 
 impl State {
-    fn entry(&mut self, session: &Arc<Session>, outlet: &PeerOutlet) -> &mut Listener {
+    fn entry(
+        &mut self,
+        session: &Arc<Session>,
+        outlet: &PeerOutlet,
+        grants: &Grants,
+        gone: &mut Vec<Listener>,
+    ) -> &mut Listener {
         if self.sessions.len() >= self.sweep_at {
-            self.sessions.retain(|_, listener| !listener.is_dead());
+            let dead: Vec<usize> =
+                self.sessions.iter().filter(|(_, l)| l.is_dead()).map(|(key, _)| *key).collect();
+            gone.extend(dead.iter().filter_map(|key| self.sessions.remove(key)));
             self.sweep_at = (self.sessions.len() * 2).max(64);
         }
         let fresh = || Listener {
             session: Arc::downgrade(session),
             outlet: outlet.clone(),
+            grants: grants.clone(),
             uris: HashSet::new(),
+            owed: BTreeSet::new(),
         };
         let listener = self.sessions.entry(key(session)).or_insert_with(fresh);
         if listener.session.strong_count() == 0 {
             // The address of a session that is gone, used again.
-            *listener = fresh();
+            gone.push(std::mem::replace(listener, fresh()));
         }
+        // What was granted last counts.
+        listener.grants = grants.clone();
         listener
     }
 }

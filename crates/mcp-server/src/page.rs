@@ -1,28 +1,23 @@
 use mcp_jsonrpc::ErrorObject;
 use mcp_types::Cursor;
 
-/// Where a page of a list starts: behind the item with this name.
+/// Where a page of a list starts: behind the item that was the `after`th to be added.
 ///
-/// The name leads back even when items were added or removed meanwhile; where it is gone, the
-/// place does. Clients get it as an opaque text with a checksum, so that a cursor that was not
-/// issued here is told from one that was.
+/// Items keep their number, and a list is in the order of the numbers: whatever is added or
+/// removed between two pages, no item that stays is skipped or sent twice. Clients get it as an
+/// opaque text with a checksum, so that a cursor that was not issued for this list is told from
+/// one that was.
 ///
 /// Specification: [Pagination](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/pagination).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
-    pub(crate) index: usize,
-    pub(crate) name: String,
+    pub(crate) after: u64,
 }
 
 impl Position {
     /// `list` keeps a cursor of one list from being used on another.
-    pub(crate) fn to_cursor(&self, list: &'static str) -> Cursor {
-        let text = format!("{}:{}", self.index, self.name);
-        let mut hex = format!("{:08x}", checksum(list, text.as_bytes()));
-        for byte in text.bytes() {
-            hex.push_str(&format!("{byte:02x}"));
-        }
-        Cursor::from(hex)
+    pub(crate) fn to_cursor(self, list: &'static str) -> Cursor {
+        Cursor::from(format!("{:08x}{:x}", checksum(list, self.after), self.after))
     }
 
     pub(crate) fn from_cursor(list: &'static str, cursor: &Cursor) -> Result<Self, ErrorObject> {
@@ -30,30 +25,19 @@ impl Position {
             .ok_or_else(|| ErrorObject::invalid_params("the cursor was not issued by this server"))
     }
 
-    fn read(list: &str, text: &str) -> Option<Self> {
-        // A name is bounded when it is registered; a cursor, therefore, too.
-        if text.len() > 4096 || !text.is_ascii() {
-            return None;
-        }
-        let (sum, hex) = text.split_at_checked(8)?;
-        let bytes = hex
-            .as_bytes()
-            .chunks(2)
-            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-            .collect::<Option<Vec<u8>>>()?;
-        if u32::from_str_radix(sum, 16).ok()? != checksum(list, &bytes) {
-            return None;
-        }
-        let plain = String::from_utf8(bytes).ok()?;
-        let (index, name) = plain.split_once(':')?;
-        Some(Self { index: index.parse().ok()?, name: name.to_owned() })
+    fn read(list: &'static str, text: &str) -> Option<Self> {
+        let (_, number) = text.split_at_checked(8)?;
+        let position = Self { after: u64::from_str_radix(number, 16).ok()? };
+        // One way to write it: `+1` and `01` are numbers, and no cursors of ours.
+        (position.to_cursor(list).as_str() == text).then_some(position)
     }
 }
 
-/// FNV-1a: tells a mistake, not an attack. There is nothing to gain from a forged cursor.
-fn checksum(list: &str, bytes: &[u8]) -> u32 {
+/// FNV-1a: tells a mistake, not an attack. There is nothing to gain from a forged cursor: it
+/// leads to a place in a list that its sender may read anyway.
+fn checksum(list: &str, after: u64) -> u32 {
     list.bytes()
-        .chain(bytes.iter().copied())
+        .chain(after.to_be_bytes())
         .fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
@@ -63,17 +47,22 @@ mod tests {
 
     #[test]
     fn a_cursor_leads_back_to_its_place() {
-        let position = Position { index: 7, name: "zürich:1".into() };
-        let cursor = position.to_cursor("tools");
-        assert_eq!(Position::from_cursor("tools", &cursor).unwrap(), position);
+        for after in [0, 7, u64::MAX] {
+            let position = Position { after };
+            let cursor = position.to_cursor("tools");
+            assert_eq!(Position::from_cursor("tools", &cursor).unwrap(), position);
+        }
     }
 
-    // Shows: PAGE-012
+    // Shows: PAGE-006, PAGE-012
     #[test]
     fn a_cursor_from_elsewhere_is_invalid_params() {
-        let good = Position { index: 7, name: "x".into() }.to_cursor("tools");
+        let good = Position { after: 7 }.to_cursor("tools");
         let spoiled = format!("{}0", good.as_str());
-        for cursor in ["", "x", "00000000", "zzzzzzzz11", "é", &spoiled, &"0".repeat(5000)] {
+        let padded = format!("{}0{}", &good.as_str()[..8], &good.as_str()[8..]);
+        for cursor in
+            ["", "x", "00000000", "zzzzzzzz11", "é", "éééé+1", &spoiled, &padded, &"0".repeat(5000)]
+        {
             let error =
                 Position::from_cursor("tools", &Cursor::from(cursor.to_owned())).unwrap_err();
             assert_eq!(error.code, -32602, "{cursor}");

@@ -2,16 +2,18 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use mcp_jsonrpc::service::v1::{Call, Inbound, PeerOutlet, Replies, Reply, Service};
 use mcp_jsonrpc::{ErrorObject, Extensions, Outgoing, RawJson, Request, RequestId};
-use mcp_lifecycle::{PeerFacts, Session};
+use mcp_lifecycle::{Caller, PeerFacts, Session};
 use mcp_types::{Cursor, InitializeResult, Method, Project, Revision, SetLevelRequestParams};
 use serde_core::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde_core::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::list::{Listed, Registry};
+use crate::roots::RootsCache;
 use crate::server::{Inner, Server};
 
 /// The response to a request, or the error to answer it with.
@@ -19,28 +21,54 @@ pub(crate) type Answer = Result<Outgoing, ErrorObject>;
 
 impl Service for Server {
     async fn call(&self, inbound: Inbound, replies: Replies) -> Reply {
-        let Inbound { call, extensions, .. } = inbound;
-        match call {
-            Call::Request(request) => {
-                let answer = self.answer(&request, extensions, replies).await;
-                Reply::Response(
-                    answer.unwrap_or_else(|error| Outgoing::error(Some(request.id), &error)),
-                )
-            }
-            Call::Notification(notification) => {
-                if notification.method == "notifications/initialized"
-                    && let (Some(session), Some(outlet)) =
-                        (extensions.get_arc::<Session>(), extensions.get::<PeerOutlet>())
-                {
-                    self.inner.listeners.add(&session, outlet);
-                }
-                Reply::Silent
-            }
+        self.inner.listeners.settle(&inbound.extensions);
+        match self.stack() {
+            None => self.route(inbound, replies).await,
+            Some(stack) => stack.call(inbound, replies).await,
         }
     }
 }
 
 impl Server {
+    /// What stands behind the layers.
+    pub(crate) async fn route(&self, inbound: Inbound, replies: Replies) -> Reply {
+        let Inbound { call, extensions, .. } = inbound;
+        match call {
+            Call::Request(request) => {
+                let facts = extensions.get::<PeerFacts>().map(|facts| Arc::clone(&facts.caller));
+                let answer = self.answer(&request, extensions, replies).await;
+                Reply::Response(answer.unwrap_or_else(|error| {
+                    let error = fit(error, facts.as_deref());
+                    Outgoing::error(Some(request.id), &error)
+                }))
+            }
+            Call::Notification(notification) => {
+                self.hear(notification.method.as_str(), &extensions);
+                Reply::Silent
+            }
+        }
+    }
+
+    fn hear(&self, notification: &str, extensions: &Extensions) {
+        match notification {
+            "notifications/initialized" => {
+                if let (Some(session), Some(outlet)) =
+                    (extensions.get_arc::<Session>(), extensions.get::<PeerOutlet>())
+                {
+                    let grants = self.inner.listener_grants(&self.inner.access(extensions));
+                    self.inner.listeners.add(&session, outlet, &grants);
+                }
+            }
+            "notifications/roots/list_changed" => {
+                let session = extensions.get::<Session>();
+                if let Some(cache) = session.and_then(Session::attached::<Arc<RootsCache>>) {
+                    cache.forget();
+                }
+            }
+            _ => {}
+        }
+    }
+
     async fn answer(&self, request: &Request, extensions: Extensions, replies: Replies) -> Answer {
         let inner = &self.inner;
         let name = request.method.as_str();
@@ -101,7 +129,9 @@ impl Inner {
             }
         };
         let cursor: Option<Cursor> = cursor;
-        let page = registry.page(cursor.as_ref(), self.page_size, revision_of(extensions))?;
+        let access = self.access(extensions);
+        let revision = revision_of(extensions);
+        let page = registry.page(cursor.as_ref(), self.page_size, revision, &access)?;
         Ok(Outgoing::result_raw(request.id.clone(), &page))
     }
 
@@ -118,7 +148,23 @@ impl Inner {
     }
 }
 
-fn revision_of(extensions: &Extensions) -> Revision {
+/// The error as the client knows it: one that says "open a URL first" is for those who know URLs
+/// only.
+fn fit(error: ErrorObject, caller: Option<&Caller>) -> ErrorObject {
+    if error.code != mcp_types::error_code::URL_ELICITATION_REQUIRED {
+        return error;
+    }
+    let revision = caller.map_or(Revision::LATEST_STATEFUL, |caller| caller.revision);
+    let declared = caller.is_some_and(|caller| {
+        caller.capabilities.elicitation.as_ref().is_some_and(|modes| modes.url.is_some())
+    });
+    if declared && revision == Revision::V2025_11_25 {
+        return error;
+    }
+    crate::error::without_urls(&error, revision)
+}
+
+pub(crate) fn revision_of(extensions: &Extensions) -> Revision {
     extensions.get::<PeerFacts>().map_or(Revision::LATEST_STATEFUL, |facts| facts.caller.revision)
 }
 

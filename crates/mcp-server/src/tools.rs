@@ -2,10 +2,12 @@
 
 use mcp_jsonrpc::service::v1::Replies;
 use mcp_jsonrpc::{ErrorObject, RawJson, Request};
-use mcp_types::{CallToolParamsRef, CallToolResult, ContentBlock, Outcome, Project, Revision};
+use mcp_types::error_code::URL_ELICITATION_REQUIRED;
+use mcp_types::{CallToolParamsRef, CallToolResult, Outcome, Project, Revision};
 
 use crate::catch::catching;
 use crate::context::Context;
+use crate::schema::UnusableSchema;
 use crate::server::Server;
 use crate::service::{Answer, encode};
 use crate::tool::{Registered, ToolCall, ToolOutcome};
@@ -26,7 +28,11 @@ impl Server {
         let params: CallToolParamsRef<'_> = raw.parse().map_err(|error| {
             ErrorObject::invalid_params(format!("the params of tools/call are not valid: {error}"))
         })?;
-        let tool = self.inner.tools.get(&params.name).ok_or_else(|| unknown_tool(&params.name))?;
+        let access = self.inner.access(&extensions);
+        let tool = self.inner.tools.get(&params.name, &access);
+        // What the asker may not see is not there.
+        let tool = tool.ok_or_else(|| unknown_tool(&params.name))?;
+        drop(access);
         let arguments = match params.arguments {
             None => None,
             Some(arguments) if arguments.get().starts_with('{') => Some(raw.part(arguments)),
@@ -35,7 +41,15 @@ impl Server {
         let meta = params.meta.map(|meta| raw.part(meta));
         let context = Context::new(request.id.clone(), extensions, replies, meta, self.clone());
         let revision = context.revision();
-        let outcome = self.run(&tool, arguments, context).await?;
+        let urls = context.knows_urls();
+        let outcome = match self.run(&tool, arguments, context).await {
+            Err(error) if error.code == URL_ELICITATION_REQUIRED && !urls => {
+                // The client has no word for it: the model reads where to go.
+                let text = crate::error::without_urls(&error, revision).message.into_owned();
+                Outcome::Complete(CallToolResult::error(text))
+            }
+            outcome => outcome?,
+        };
         let Outcome::Complete(mut result) = outcome else {
             // Only the stateless era, and extensions, have other outcomes.
             return Err(ErrorObject::internal(
@@ -64,12 +78,11 @@ impl Server {
                 Ok(violations) => {
                     return bad_arguments(context.revision(), &violations.join("; "));
                 }
-                Err(_) => {
-                    return Err(ErrorObject::internal("the tool's input schema can't be used"));
-                }
+                Err(error) => return Err(unusable("input", error)),
             }
         }
-        let call = ToolCall::new(arguments, context, self.inner.state.clone());
+        let state = tool.state.as_ref().unwrap_or(&self.inner.state).clone();
+        let call = ToolCall::new(arguments, context, state, definition.input.clone());
         let panicked = |_| ErrorObject::internal("the tool has failed");
         catching(|| tool.tool.call(call)).map_err(panicked)?.await.map_err(panicked)?
     }
@@ -82,9 +95,7 @@ pub(crate) fn bad_arguments(revision: Revision, message: &str) -> ToolOutcome {
     if revision < Revision::V2025_11_25 {
         return Err(ErrorObject::invalid_params(message));
     }
-    let mut result = CallToolResult::new(vec![ContentBlock::text(message)]);
-    result.is_error = Some(true);
-    Ok(Outcome::Complete(result))
+    Ok(Outcome::Complete(CallToolResult::error(message)))
 }
 
 /// What is sent has to be what was promised. A failure promises nothing.
@@ -106,8 +117,13 @@ fn check_output(tool: &Registered, result: &CallToolResult) -> Result<(), ErrorO
             tracing::error!(tool = tool.name, ?violations, "a result does not fit its schema");
             Err(ErrorObject::internal("the tool's result does not fit its output schema"))
         }
-        Err(_) => Err(ErrorObject::internal("the tool's output schema can't be used")),
+        Err(error) => Err(unusable("output", error)),
     }
+}
+
+fn unusable(which: &str, error: &UnusableSchema) -> ErrorObject {
+    let reason = crate::error::chain(error);
+    ErrorObject::internal(format!("the tool's {which} schema can't be used: {reason}"))
 }
 
 fn unknown_tool(name: &str) -> ErrorObject {
@@ -119,7 +135,7 @@ fn unknown_tool(name: &str) -> ErrorObject {
 mod tests {
     use super::*;
 
-    // Shows: TOOL-047
+    // Shows: TOOLS-041
     #[test]
     fn bad_arguments_are_read_by_the_model_or_refused_by_revision() {
         for revision in Revision::STATEFUL {

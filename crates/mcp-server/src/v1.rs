@@ -109,9 +109,9 @@ pub trait PromptProvider: Send + Sync + 'static {
 ///
 /// More than 100 values are cut to 100 by the caller, who says so to the client.
 pub trait Completer: Send + Sync + 'static {
-    /// Values that `request.value` may become, best first.
+    /// Values that `request.value` may become, best first; or the error to answer with.
     fn complete(
         &self,
         request: crate::completion::CompletionRequest,
-    ) -> BoxFuture<'_, crate::completion::Completion>;
+    ) -> BoxFuture<'_, Result<crate::completion::Completion, mcp_jsonrpc::ErrorObject>>;
 }

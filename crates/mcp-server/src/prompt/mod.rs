@@ -12,7 +12,9 @@ use mcp_types::{
     ContentBlock, GetPromptResult, Icon, Prompt, PromptArgument, PromptMessage, Revision, Role,
 };
 
+use crate::access::Label;
 use crate::context::Context;
+use crate::error::PromptError;
 use crate::list::Listed;
 use crate::v1::{BoxFuture, PromptProvider};
 
@@ -20,7 +22,7 @@ use crate::v1::{BoxFuture, PromptProvider};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PromptRequest {
-    /// The arguments by name. Every required one is there.
+    /// The arguments by name, as far as the prompt declares them. Every required one is there.
     pub arguments: BTreeMap<String, String>,
     /// Who asks, and the way back to them.
     pub context: Context,
@@ -53,12 +55,17 @@ impl PromptRequest {
 pub struct PromptEntry {
     provider: Arc<dyn PromptProvider>,
     listed: Prompt,
+    needs: Vec<Label>,
 }
 
 impl PromptEntry {
     /// A prompt under a name.
     pub fn new<M>(name: impl Into<String>, prompt: impl IntoPrompt<M>) -> Self {
-        Self { provider: Arc::new(prompt.into_prompt()), listed: Prompt::new(name) }
+        Self {
+            provider: Arc::new(prompt.into_prompt()),
+            listed: Prompt::new(name),
+            needs: Vec::new(),
+        }
     }
 
     /// What the prompt is for.
@@ -106,8 +113,17 @@ impl PromptEntry {
         self
     }
 
+    /// Hides the prompt from whoever wasn't granted `label`; see
+    /// [`Server::grants`](crate::Server::grants).
+    #[must_use]
+    pub fn needs(mut self, label: impl Into<Arc<str>>) -> Self {
+        self.needs.push(label.into());
+        self
+    }
+
     pub(crate) fn register(self) -> RegisteredPrompt {
-        RegisteredPrompt { provider: self.provider, listed: self.listed }
+        let Self { provider, listed, needs } = self;
+        RegisteredPrompt { provider, listed, needs, state: None }
     }
 }
 
@@ -121,9 +137,30 @@ impl fmt::Debug for PromptEntry {
 pub(crate) struct RegisteredPrompt {
     pub(crate) provider: Arc<dyn PromptProvider>,
     listed: Prompt,
+    needs: Vec<Label>,
+    /// The state of the server that it was mounted from.
+    pub(crate) state: Option<Arc<Extensions>>,
 }
 
 impl RegisteredPrompt {
+    /// The same prompt under another name, with the state of the server that it comes from.
+    pub(crate) fn mounted(&self, prefix: &str, state: &Arc<Extensions>) -> Self {
+        let mut listed = self.listed.clone();
+        listed.name = format!("{prefix}{}", listed.name);
+        Self {
+            provider: Arc::clone(&self.provider),
+            listed,
+            needs: self.needs.clone(),
+            state: Some(self.state.as_ref().unwrap_or(state).clone()),
+        }
+    }
+
+    /// Whether the prompt has such an argument.
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        let arguments = self.listed.arguments.as_deref().unwrap_or_default();
+        arguments.iter().any(|argument| argument.name == name)
+    }
+
     /// The first required argument that isn't among those given.
     pub(crate) fn missing(&self, given: &BTreeMap<String, String>) -> Option<&str> {
         let arguments = self.listed.arguments.as_deref().unwrap_or_default();
@@ -135,6 +172,10 @@ impl RegisteredPrompt {
 impl Listed for RegisteredPrompt {
     fn key(&self) -> &str {
         &self.listed.name
+    }
+
+    fn needs(&self) -> &[Label] {
+        &self.needs
     }
 
     fn write(&self, revision: Revision, out: &mut Vec<u8>) {
@@ -160,7 +201,7 @@ pub trait IntoPrompt<M> {
 /// What a prompt's function can return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be the messages of a prompt",
-    note = "messages are texts, `PromptMessage`s, lists of these, `GetPromptResult`, and `Result<_, ErrorObject>` of these"
+    note = "messages are texts, `PromptMessage`s, lists of these, `GetPromptResult`, and `Result<_, PromptError>` of these; any error becomes one by `?`"
 )]
 pub trait IntoPromptResult {
     /// The messages.
@@ -201,9 +242,9 @@ impl IntoPromptResult for &str {
     }
 }
 
-impl<T: IntoPromptResult> IntoPromptResult for Result<T, ErrorObject> {
+impl<T: IntoPromptResult, E: Into<PromptError>> IntoPromptResult for Result<T, E> {
     fn into_prompt_result(self) -> Result<GetPromptResult, ErrorObject> {
-        self?.into_prompt_result()
+        self.map_err(|error| error.into().into_object())?.into_prompt_result()
     }
 }
 

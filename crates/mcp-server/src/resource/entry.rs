@@ -1,11 +1,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use mcp_jsonrpc::Extensions;
 use mcp_types::{
     Annotations, Icon, Resource, ResourceTemplate, ResourceUri, Revision, UriTemplate,
 };
 
 use super::{IntoResource, InvalidTemplate, UriPattern};
+use crate::access::Label;
+use crate::error::RegisterError;
 use crate::list::Listed;
 use crate::v1::ResourceProvider;
 
@@ -13,6 +16,7 @@ use crate::v1::ResourceProvider;
 pub struct ResourceEntry {
     provider: Arc<dyn ResourceProvider>,
     listed: Resource,
+    needs: Vec<Label>,
 }
 
 /// The MIME type that a resource was registered with, left for the function that makes its
@@ -39,7 +43,7 @@ impl ResourceEntry {
         resource: impl IntoResource<M>,
     ) -> Self {
         let listed = Resource::new(uri, name);
-        Self { provider: Arc::new(resource.into_resource()), listed }
+        Self { provider: Arc::new(resource.into_resource()), listed, needs: Vec::new() }
     }
 
     descriptions! {
@@ -51,13 +55,28 @@ impl ResourceEntry {
         size(u64): "The size of the contents in bytes, before any encoding.";
     }
 
-    pub(crate) fn register(self) -> RegisteredResource {
-        RegisteredResource {
-            uri: self.listed.uri.as_str().to_owned(),
-            mime_type: self.listed.mime_type.as_deref().map(|mime| MimeType(mime.into())),
-            provider: self.provider,
-            listed: self.listed,
+    /// Hides the resource from whoever wasn't granted `label`: there is nothing to be read
+    /// then. See [`Server::grants`](crate::Server::grants).
+    #[must_use]
+    pub fn needs(mut self, label: impl Into<Arc<str>>) -> Self {
+        self.needs.push(label.into());
+        self
+    }
+
+    /// The entry as the server holds it.
+    pub(crate) fn register(self) -> Result<RegisteredResource, RegisterError> {
+        let Self { provider, listed, needs } = self;
+        if !listed.uri.is_conforming() {
+            return Err(RegisterError::Uri { uri: listed.uri.into_string() });
         }
+        Ok(RegisteredResource {
+            uri: listed.uri.as_str().to_owned(),
+            mime_type: listed.mime_type.as_deref().map(|mime| MimeType(mime.into())),
+            provider,
+            listed,
+            needs,
+            state: None,
+        })
     }
 }
 
@@ -72,6 +91,7 @@ pub struct TemplateEntry {
     provider: Arc<dyn ResourceProvider>,
     pattern: UriPattern,
     listed: ResourceTemplate,
+    needs: Vec<Label>,
 }
 
 impl TemplateEntry {
@@ -88,7 +108,12 @@ impl TemplateEntry {
         let template = template.into();
         let pattern = UriPattern::parse(&template)?;
         let listed = ResourceTemplate::new(UriTemplate::from(template), name);
-        Ok(Self { provider: Arc::new(resource.into_resource()), pattern, listed })
+        Ok(Self {
+            provider: Arc::new(resource.into_resource()),
+            pattern,
+            listed,
+            needs: Vec::new(),
+        })
     }
 
     descriptions! {
@@ -99,13 +124,25 @@ impl TemplateEntry {
         icons(Vec<Icon>): "Icons for user interfaces.";
     }
 
+    /// Hides the resources from whoever wasn't granted `label`: there is nothing to be read
+    /// then. See [`Server::grants`](crate::Server::grants).
+    #[must_use]
+    pub fn needs(mut self, label: impl Into<Arc<str>>) -> Self {
+        self.needs.push(label.into());
+        self
+    }
+
+    /// The entry as the server holds it.
     pub(crate) fn register(self) -> RegisteredTemplate {
+        let Self { provider, pattern, listed, needs } = self;
         RegisteredTemplate {
-            template: self.listed.uri_template.as_str().to_owned(),
-            mime_type: self.listed.mime_type.as_deref().map(|mime| MimeType(mime.into())),
-            pattern: self.pattern,
-            provider: self.provider,
-            listed: self.listed,
+            template: listed.uri_template.as_str().to_owned(),
+            mime_type: listed.mime_type.as_deref().map(|mime| MimeType(mime.into())),
+            pattern,
+            provider,
+            listed,
+            needs,
+            state: None,
         }
     }
 }
@@ -117,16 +154,32 @@ impl fmt::Debug for TemplateEntry {
 }
 
 /// A resource as the server holds it.
+#[derive(Clone)]
 pub(crate) struct RegisteredResource {
     uri: String,
     pub(crate) mime_type: Option<MimeType>,
     pub(crate) provider: Arc<dyn ResourceProvider>,
     listed: Resource,
+    needs: Vec<Label>,
+    /// The state of the server that it was mounted from.
+    pub(crate) state: Option<Arc<Extensions>>,
+}
+
+impl RegisteredResource {
+    /// The same, with the state of the server that it comes from.
+    pub(crate) fn mounted(&self, state: &Arc<Extensions>) -> Self {
+        let state = self.state.as_ref().unwrap_or(state).clone();
+        Self { state: Some(state), ..self.clone() }
+    }
 }
 
 impl Listed for RegisteredResource {
     fn key(&self) -> &str {
         &self.uri
+    }
+
+    fn needs(&self) -> &[Label] {
+        &self.needs
     }
 
     fn write(&self, revision: Revision, out: &mut Vec<u8>) {
@@ -135,17 +188,33 @@ impl Listed for RegisteredResource {
 }
 
 /// A template as the server holds it.
+#[derive(Clone)]
 pub(crate) struct RegisteredTemplate {
     template: String,
     pub(crate) mime_type: Option<MimeType>,
     pub(crate) pattern: UriPattern,
     pub(crate) provider: Arc<dyn ResourceProvider>,
     listed: ResourceTemplate,
+    needs: Vec<Label>,
+    /// The state of the server that it was mounted from.
+    pub(crate) state: Option<Arc<Extensions>>,
+}
+
+impl RegisteredTemplate {
+    /// The same, with the state of the server that it comes from.
+    pub(crate) fn mounted(&self, state: &Arc<Extensions>) -> Self {
+        let state = self.state.as_ref().unwrap_or(state).clone();
+        Self { state: Some(state), ..self.clone() }
+    }
 }
 
 impl Listed for RegisteredTemplate {
     fn key(&self) -> &str {
         &self.template
+    }
+
+    fn needs(&self) -> &[Label] {
+        &self.needs
     }
 
     fn write(&self, revision: Revision, out: &mut Vec<u8>) {

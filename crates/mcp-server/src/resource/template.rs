@@ -1,6 +1,9 @@
 use std::collections::BTreeMap;
 
 /// The values of a template's variables, decoded, by name.
+///
+/// A value comes from a client: `..%2F..` is decoded to `../..`. Don't make paths of values;
+/// see `resource::Files` for how files are served.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variables(BTreeMap<String, String>);
 
@@ -197,9 +200,9 @@ fn match_parts(
 ) -> bool {
     let Some((first, rest)) = parts.split_first() else { return uri.is_empty() };
     match first {
-        Part::Literal(text) => uri
-            .strip_prefix(text.as_str())
-            .is_some_and(|uri| match_parts(rest, uri, variables, budget)),
+        Part::Literal(text) => {
+            strip_literal(text, uri).is_some_and(|uri| match_parts(rest, uri, variables, budget))
+        }
         Part::Values { prefix, separator, reserved, names } => {
             let Some(uri) = uri.strip_prefix(prefix) else { return false };
             match_values(names, separator, *reserved, rest, uri, variables, budget)
@@ -224,6 +227,48 @@ fn match_parts(
             match_parts(rest, uri, variables, budget)
         }
     }
+}
+
+/// What of `uri` is behind `text`. A character and its percent-encoding are the same, unless
+/// it is one that delimits parts of a URI.
+fn strip_literal<'a>(text: &str, uri: &'a str) -> Option<&'a str> {
+    if let Some(rest) = uri.strip_prefix(text) {
+        return Some(rest);
+    }
+    let (mut left, mut right) = (text.as_bytes(), uri.as_bytes());
+    while !left.is_empty() {
+        let (expected, found) = (unit(&mut left)?, unit(&mut right)?);
+        let same = expected.byte == found.byte
+            && (expected.encoded == found.encoded || !is_delimiter(expected.byte));
+        if !same {
+            return None;
+        }
+    }
+    uri.get(uri.len() - right.len()..)
+}
+
+struct Unit {
+    byte: u8,
+    encoded: bool,
+}
+
+/// The first byte of `text`, decoded, which is taken from it.
+fn unit(text: &mut &[u8]) -> Option<Unit> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|d| u8::try_from(d).ok());
+    if let [b'%', high, low, rest @ ..] = *text
+        && let (Some(high), Some(low)) = (digit(*high), digit(*low))
+    {
+        *text = rest;
+        return Some(Unit { byte: high * 16 + low, encoded: true });
+    }
+    let (first, rest) = text.split_first()?;
+    *text = rest;
+    Some(Unit { byte: *first, encoded: false })
+}
+
+/// The reserved characters of RFC 3986, and the percent sign.
+fn is_delimiter(byte: u8) -> bool {
+    b":/?#[]@!$&'()*+,;=%".contains(&byte)
 }
 
 /// Gives the first of `names` the longest value with which the rest still matches.
@@ -311,6 +356,20 @@ mod tests {
         check("a://x{?q,lang}", "a://x?lang=de&q=%C3%A4", Some(&[("lang", "de"), ("q", "ä")]));
         check("a://x{?q}", "a://x", Some(&[]));
         check("a://x?f=1{&q}", "a://x?f=1&q=2", Some(&[("q", "2")]));
+    }
+
+    // Shows: FC-042
+    #[test]
+    fn a_character_and_its_encoding_are_the_same_but_for_delimiters() {
+        let cafe = Some(&[("x", "1")][..]);
+        check("file:///café/{x}", "file:///caf%C3%A9/1", cafe);
+        check("file:///caf%c3%a9/{x}", "file:///café/1", cafe);
+        check("file:///caf%C3%A9/{x}", "file:///caf%c3%a9/1", cafe);
+        check("file:///a/{x}", "file:///%61/1", cafe);
+        check("file:///a/{x}", "file:%2F%2F/a/1", None);
+        check("file:///a%2Fb/{x}", "file:///a/b/1", None);
+        check("file:///café/{x}", "file:///caf%C3/1", None);
+        check("https://h.example/{x}", "https://H.example/1", None);
     }
 
     #[test]

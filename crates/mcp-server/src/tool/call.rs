@@ -3,6 +3,7 @@ use mcp_types::{CallToolResult, Outcome};
 use std::sync::Arc;
 
 use crate::context::Context;
+use crate::schema::ToolSchema;
 
 /// One call of a tool.
 #[derive(Debug)]
@@ -13,6 +14,7 @@ pub struct ToolCall {
     /// Who calls, and the way back to them.
     pub context: Context,
     pub(crate) state: Arc<Extensions>,
+    pub(crate) input: ToolSchema,
 }
 
 impl ToolCall {
@@ -20,8 +22,9 @@ impl ToolCall {
         arguments: Option<RawJson>,
         context: Context,
         state: Arc<Extensions>,
+        input: ToolSchema,
     ) -> Self {
-        Self { arguments, context, state }
+        Self { arguments, context, state, input }
     }
 
     /// The arguments as JSON, `{}` when there are none.

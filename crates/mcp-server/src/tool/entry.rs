@@ -1,8 +1,11 @@
 use std::sync::Arc;
 
+use mcp_jsonrpc::Extensions;
 use mcp_types::{Icon, Revision, ToolAnnotations};
 
 use super::handler::IntoTool;
+use crate::access::Label;
+use crate::error::RegisterError;
 use crate::list::Listed;
 use crate::schema::ToolSchema;
 use crate::v1::{Tool, ToolDefinition};
@@ -21,6 +24,7 @@ pub struct ToolEntry {
     tool: Arc<dyn Tool>,
     definition: ToolDefinition,
     listed: mcp_types::Tool,
+    needs: Vec<Label>,
 }
 
 impl ToolEntry {
@@ -39,7 +43,7 @@ impl ToolEntry {
         }
         let mut listed = mcp_types::Tool::new(name, definition.input.schema().clone());
         listed.output_schema = definition.output.as_ref().map(|schema| schema.schema().clone());
-        Self { tool: Arc::new(tool), definition, listed }
+        Self { tool: Arc::new(tool), definition, listed, needs: Vec::new() }
     }
 
     /// What the tool does, for models.
@@ -118,17 +122,37 @@ impl ToolEntry {
         self
     }
 
+    /// Hides the tool from whoever wasn't granted `label`: it is not listed for them, and can't
+    /// be called. Several labels are all needed. See [`Server::grants`](crate::Server::grants).
+    #[must_use]
+    pub fn needs(mut self, label: impl Into<Arc<str>>) -> Self {
+        self.needs.push(label.into());
+        self
+    }
+
     fn hints(&mut self) -> &mut ToolAnnotations {
         self.listed.annotations.get_or_insert_default()
     }
 
-    pub(crate) fn register(self) -> Registered {
-        Registered {
-            name: self.listed.name.as_str().to_owned(),
-            tool: self.tool,
-            definition: self.definition,
-            listed: self.listed,
+    pub(crate) fn register(self) -> Result<Registered, RegisterError> {
+        let Self { tool, definition, listed, needs } = self;
+        let name = listed.name.as_str().to_owned();
+        let schemas = [("input", Some(&definition.input)), ("output", definition.output.as_ref())];
+        for (which, schema) in schemas {
+            let Some(schema) = schema else { continue };
+            if !schema.schema().is_object_schema() {
+                return Err(RegisterError::NotAnObject { tool: name, which });
+            }
+            match schema.check() {
+                // It may be somebody else's tool that we pass on: their dialect is listed.
+                Ok(()) | Err(crate::UnusableSchema::Dialect { .. }) => {}
+                Err(source) => {
+                    let source = source.clone();
+                    return Err(RegisterError::Schema { tool: name, which, source });
+                }
+            }
         }
+        Ok(Registered { name, tool, definition, listed, needs, state: None })
     }
 }
 
@@ -144,11 +168,35 @@ pub(crate) struct Registered {
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) definition: ToolDefinition,
     listed: mcp_types::Tool,
+    needs: Vec<Label>,
+    /// The state of the server that it was mounted from.
+    pub(crate) state: Option<Arc<Extensions>>,
+}
+
+impl Registered {
+    /// The same tool under another name, with the state of the server that it comes from.
+    pub(crate) fn mounted(&self, prefix: &str, state: &Arc<Extensions>) -> Self {
+        let name = format!("{prefix}{}", self.name);
+        let mut listed = self.listed.clone();
+        listed.name = name.as_str().into();
+        Self {
+            name,
+            tool: Arc::clone(&self.tool),
+            definition: self.definition.clone(),
+            listed,
+            needs: self.needs.clone(),
+            state: Some(self.state.as_ref().unwrap_or(state).clone()),
+        }
+    }
 }
 
 impl Listed for Registered {
     fn key(&self) -> &str {
         &self.name
+    }
+
+    fn needs(&self) -> &[Label] {
+        &self.needs
     }
 
     fn write(&self, revision: Revision, out: &mut Vec<u8>) {

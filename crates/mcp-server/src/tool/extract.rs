@@ -14,9 +14,13 @@ use crate::v1::ToolDefinition;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be a parameter of a tool",
     label = "not something that a call of a tool holds",
-    note = "parameters are `Args<T>` (typed arguments, `T: Deserialize + JsonSchema`), `RawArgs`, `Context`, `State<T>` and `Ext<T>`"
+    note = "parameters are `Args<T>` (typed arguments, `T: Deserialize + JsonSchema`), `RawArgs`, `Context`, `State<T>`, `SessionState<T>` and `Ext<T>`"
 )]
 pub trait FromCall: Sized {
+    /// Whether the parameter is made from the arguments of the call. A tool none of whose
+    /// parameters are takes no arguments, and its input schema says so.
+    const READS_ARGUMENTS: bool = true;
+
     /// What this parameter says about the tool, such as the schema of its arguments.
     fn describe(definition: &mut ToolDefinition) {
         let _ = definition;
@@ -99,6 +103,8 @@ impl FromCall for RawArgs {
 }
 
 impl FromCall for Context {
+    const READS_ARGUMENTS: bool = false;
+
     fn from_call(call: &ToolCall) -> Result<Self, Rejection> {
         Ok(call.context.clone())
     }
@@ -124,10 +130,47 @@ impl<T> Deref for State<T> {
 }
 
 impl<T: Send + Sync + 'static> FromCall for State<T> {
+    const READS_ARGUMENTS: bool = false;
+
     fn from_call(call: &ToolCall) -> Result<Self, Rejection> {
         call.state.get_arc::<T>().map(Self).ok_or_else(|| {
             tracing::error!(r#type = std::any::type_name::<T>(), "the server has no such state");
             Rejection::Protocol(ErrorObject::internal("the server is not set up for this tool"))
+        })
+    }
+}
+
+/// A value of the caller's session, shared by the session's calls, that goes when the session
+/// goes. The first call makes it.
+///
+/// Where there is no session the call is answered with an error: take `Option<SessionState<T>>`
+/// to serve those peers, too. A session holds 16 values, one of a type, with those of layers.
+///
+/// Specification: [Sessions](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management).
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "it is taken apart in parameter lists")]
+pub struct SessionState<T>(pub Arc<T>);
+
+impl<T> Clone for SessionState<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Deref for SessionState<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Default + Send + Sync + 'static> FromCall for SessionState<T> {
+    const READS_ARGUMENTS: bool = false;
+
+    fn from_call(call: &ToolCall) -> Result<Self, Rejection> {
+        call.context.session_state::<T>().map(Self).ok_or_else(|| {
+            Rejection::Protocol(ErrorObject::invalid_request("the tool takes a session"))
         })
     }
 }
@@ -146,6 +189,8 @@ impl<T> Deref for Ext<T> {
 }
 
 impl<T: Send + Sync + 'static> FromCall for Ext<T> {
+    const READS_ARGUMENTS: bool = false;
+
     fn from_call(call: &ToolCall) -> Result<Self, Rejection> {
         call.context.extension_arc::<T>().map(Self).ok_or_else(|| {
             tracing::error!(r#type = std::any::type_name::<T>(), "no layer has left this");
@@ -155,6 +200,8 @@ impl<T: Send + Sync + 'static> FromCall for Ext<T> {
 }
 
 impl<T: FromCall> FromCall for Option<T> {
+    const READS_ARGUMENTS: bool = T::READS_ARGUMENTS;
+
     fn describe(definition: &mut ToolDefinition) {
         T::describe(definition);
     }

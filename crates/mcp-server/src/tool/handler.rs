@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use super::extract::{FromCall, Rejection};
 use super::output::IntoToolResult;
 use super::{ToolCall, ToolOutcome};
+use crate::schema::ToolSchema;
 use crate::v1::{BoxFuture, Tool, ToolDefinition};
 
 /// What can become a tool: an async function of up to six parameters that implement
@@ -75,6 +76,10 @@ macro_rules! functions {
                 #[allow(unused_mut, reason = "a function without parameters says nothing")]
                 let mut definition = ToolDefinition::new();
                 $($param::describe(&mut definition);)*
+                if !(false $(|| $param::READS_ARGUMENTS)*) {
+                    definition.input = ToolSchema::no_members();
+                    definition.typed_input = true;
+                }
                 <Fut::Output as super::output::ToolDescription>::describe(&mut definition);
                 definition
             }
@@ -111,6 +116,9 @@ fn reject(call: &ToolCall, rejection: Rejection) -> ToolOutcome {
     match rejection {
         Rejection::Protocol(error) => Err(error),
         Rejection::Arguments(message) => {
+            // The schema says where the fault is, and what was expected; serde doesn't know.
+            let violations = call.input.violations(call.arguments_json()).unwrap_or_default();
+            let message = if violations.is_empty() { message } else { violations.join("; ") };
             crate::tools::bad_arguments(call.context.revision(), &message)
         }
     }

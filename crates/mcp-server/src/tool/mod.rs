@@ -8,7 +8,7 @@ pub use call::{ToolCall, ToolOutcome};
 mod extract;
 #[cfg(feature = "schemars")]
 pub use extract::Args;
-pub use extract::{Ext, FromCall, Parsed, RawArgs, Rejection, State};
+pub use extract::{Ext, FromCall, Parsed, RawArgs, Rejection, SessionState, State};
 
 mod output;
 #[cfg(feature = "schemars")]

@@ -67,7 +67,7 @@ pub struct Json<T>(pub T);
 #[cfg(feature = "schemars")]
 impl<T: schemars::JsonSchema> ToolDescription for Json<T> {
     fn describe(definition: &mut ToolDefinition) {
-        let schema = crate::schema::ToolSchema::of::<T>();
+        let schema = crate::schema::ToolSchema::of_result::<T>();
         if schema.schema().is_object_schema() {
             definition.output = Some(schema);
             definition.typed_output = true;

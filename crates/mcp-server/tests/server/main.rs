@@ -8,8 +8,14 @@
     reason = "this is a test, also outside of its test functions"
 )]
 
+mod access;
 mod asks;
+mod cases;
+mod changes;
+mod layers;
 mod prompts;
 mod resources;
+mod schemas;
+mod suites;
 mod tools;
 mod wire;

@@ -14,6 +14,7 @@ fn prompts() -> Server {
             })
             .description("Greets.")
             .required("name", "Whom")
+            .optional("mood", "With what face")
             .optional("title", "How"),
         )
         .complete_prompt("greet", "name", |request: CompletionRequest| async move {
@@ -24,7 +25,7 @@ fn prompts() -> Server {
         })
 }
 
-// Shows: PROMPT-007
+// Shows: PROMPTS-001, PROMPTS-006
 #[tokio::test]
 async fn a_prompt_is_listed_and_made() {
     let mut wire = Wire::open(&prompts()).await;
@@ -32,6 +33,7 @@ async fn a_prompt_is_listed_and_made() {
         wire.call("prompts/list", json!({})).await["result"]["prompts"],
         json!([{"name": "greet", "description": "Greets.", "arguments": [
             {"name": "name", "description": "Whom", "required": true},
+            {"name": "mood", "description": "With what face"},
             {"name": "title", "description": "How"},
         ]}])
     );
@@ -43,7 +45,7 @@ async fn a_prompt_is_listed_and_made() {
     );
 }
 
-// Shows: PROMPT-018, PROMPT-019
+// Shows: PROMPTS-008, PROMPTS-016, PROMPTS-017
 #[tokio::test]
 async fn an_unknown_prompt_or_a_missing_argument_is_invalid_params() {
     let mut wire = Wire::open(&prompts()).await;
@@ -58,7 +60,7 @@ async fn an_unknown_prompt_or_a_missing_argument_is_invalid_params() {
     }
 }
 
-// Shows: COMPL-012
+// Shows: COMPLETION-004, COMPLETION-007, FC-044
 #[tokio::test]
 async fn at_most_a_hundred_values_are_sent() {
     let mut wire = Wire::open(&prompts()).await;
@@ -81,11 +83,11 @@ async fn at_most_a_hundred_values_are_sent() {
         context["result"]["completion"],
         json!({"values": ["for Ada"], "total": 7, "hasMore": true})
     );
-    let none = wire.call("completion/complete", ask("unknown", "")).await;
-    assert_eq!(none["result"]["completion"]["values"], json!([]));
+    let none = wire.call("completion/complete", ask("mood", "")).await;
+    assert_eq!(none["result"]["completion"], json!({"values": [], "total": 0, "hasMore": false}));
 }
 
-// Shows: COMPL-016
+// Shows: COMPLETION-009
 #[tokio::test]
 async fn completion_of_what_is_not_there_is_invalid_params() {
     let mut wire = Wire::open(&prompts()).await;

@@ -1,5 +1,5 @@
-use mcp_server::Server;
 use mcp_server::resource::{ReadRequest, ResourceEntry, ResourceError, TemplateEntry};
+use mcp_server::{RegisterError, Server};
 use mcp_types::ResourceContents;
 use serde_json::json;
 
@@ -35,7 +35,7 @@ fn library() -> Server {
         .with_template(user)
 }
 
-// Shows: RES-014
+// Shows: RESOURCES-015, RESOURCES-023
 #[tokio::test]
 async fn texts_bytes_and_several_contents_are_read() {
     let mut wire = Wire::open(&library()).await;
@@ -56,20 +56,43 @@ async fn texts_bytes_and_several_contents_are_read() {
     );
 }
 
-// Shows: RES-027
+// Shows: RESOURCES-025
 #[tokio::test]
 async fn what_is_not_there_or_not_allowed_is_not_found() {
     let mut wire = Wire::open(&library()).await;
-    for uri in ["doc://none", "doc://secret", "user://77/name", "user://x/name", &"d".repeat(9000)]
-    {
+    for uri in ["doc://none", "doc://secret", "user://77/name", "user://x/name"] {
         let answer = wire.call("resources/read", json!({"uri": uri})).await;
         assert_eq!(answer["error"]["code"], -32002, "{answer}");
-        assert!(
-            answer["error"]["data"]["uri"].as_str().is_some_and(|shown| uri.starts_with(shown))
-        );
+        assert_eq!(answer["error"]["data"]["uri"], uri);
     }
 }
 
+// Shows: RESOURCES-027
+#[tokio::test]
+async fn what_is_no_uri_is_invalid_params() {
+    let mut wire = Wire::open(&library()).await;
+    for uri in ["", "doc", "1x:y", "doc:/ /one", "doc://a\nb", &format!("d:{}", "d".repeat(9000))] {
+        for method in ["resources/read", "resources/subscribe"] {
+            let answer = wire.call(method, json!({"uri": uri})).await;
+            assert_eq!(answer["error"]["code"], -32602, "{method} {uri}: {answer}");
+        }
+    }
+}
+
+// Shows: RESOURCES-024
+#[tokio::test]
+async fn a_resource_is_registered_under_a_uri_only() {
+    let server = Server::new("s", "1").dynamic_resources();
+    for uri in ["1x:y", "no uri", "x: y", "", "file"] {
+        let refused = server.add_resource(ResourceEntry::new(uri, "x", "x"));
+        assert!(matches!(refused, Err(RegisterError::Uri { .. })), "{uri}");
+    }
+    for uri in ["x:y", "urn:isbn:1", "note://Daily", "file:///docs/café/a.txt"] {
+        assert!(server.add_resource(ResourceEntry::new(uri, "x", "x")).is_ok(), "{uri}");
+    }
+}
+
+// Shows: RESOURCES-026
 #[tokio::test]
 async fn why_reading_failed_stays_here() {
     let mut wire = Wire::open(&library()).await;
@@ -97,7 +120,7 @@ async fn resources_and_templates_are_listed_apart() {
     );
 }
 
-// Shows: RES-019, RES-020
+// Shows: RESOURCES-008
 #[tokio::test]
 async fn only_who_has_subscribed_is_told() {
     let server = library();

@@ -35,7 +35,7 @@ fn weather() -> Server {
     )
 }
 
-// Shows: TOOL-001, TOOL-009, TOOL-012
+// Shows: TOOLS-005
 #[tokio::test]
 async fn a_tool_is_listed_with_all_that_was_said_about_it() {
     let mut wire = Wire::open(&weather()).await;
@@ -78,7 +78,7 @@ async fn members_of_a_schema_stay_in_the_order_of_the_type() {
     assert!(listed.find("zebra").unwrap() < listed.find("ant\"").unwrap(), "{listed}");
 }
 
-// Shows: TOOL-030, TOOL-031
+// Shows: TOOLS-035
 #[tokio::test]
 async fn a_structured_result_has_a_text_twin() {
     let mut wire = Wire::open(&weather()).await;
@@ -92,13 +92,13 @@ async fn a_structured_result_has_a_text_twin() {
     );
 }
 
-// Shows: TOOL-047
+// Shows: TOOLS-041, TOOLS-046, FC-036
 #[tokio::test]
 async fn arguments_that_do_not_fit_are_told_to_the_model() {
     let mut wire = Wire::open(&weather()).await;
     for (arguments, names) in [
         (json!({}), "city"),
-        (json!({"city": 7}), "7"),
+        (json!({"city": 7}), "/city"),
         (json!({"city": "Bern", "days": "two"}), "days"),
         // What only the schema knows.
         (json!({"city": "Bern", "days": 8}), "days"),
@@ -118,7 +118,7 @@ async fn older_peers_get_an_error_for_arguments_that_do_not_fit() {
     }
 }
 
-// Shows: TOOL-044
+// Shows: TOOLS-038, TOOLS-039, TOOLS-042
 #[tokio::test]
 async fn what_is_no_call_is_invalid_params() {
     let mut wire = Wire::open(&weather()).await;
@@ -163,7 +163,7 @@ async fn arguments_reach_the_tool_byte_for_byte() {
     assert_eq!(answer["result"]["content"][0]["text"], big.to_string());
 }
 
-// Shows: PAGE-004
+// Shows: TOOLS-008, PAGE-003, PAGE-012
 #[tokio::test]
 async fn a_long_list_is_walked_in_pages() {
     let mut server = Server::new("s", "1").page_size(10);
@@ -187,7 +187,7 @@ async fn a_long_list_is_walked_in_pages() {
     assert_eq!(refused["error"]["code"], -32602);
 }
 
-// Shows: TOOL-045, TOOL-046
+// Shows: TOOLS-040
 #[tokio::test]
 async fn any_error_becomes_a_result_that_the_model_reads() {
     let server = Server::new("s", "1")
@@ -221,7 +221,7 @@ async fn a_panic_costs_its_own_call() {
     assert_eq!(wire.tool("fine", json!({})).await["result"]["content"][0]["text"], "fine");
 }
 
-// Shows: TOOL-033
+// Shows: TOOLS-036, FC-038, FC-039
 #[tokio::test]
 async fn a_result_that_breaks_its_schema_is_not_sent() {
     let schema = json!({
@@ -258,6 +258,7 @@ async fn a_result_that_breaks_its_schema_is_not_sent() {
     assert_eq!(wire.tool("failed", json!({})).await["result"]["isError"], true);
 }
 
+// Shows: SCHEMA-007, FC-040
 #[tokio::test]
 async fn a_schema_of_an_unknown_dialect_is_refused_and_known_ones_are_not() {
     let entry = |name: &str, dialect: &str| {
@@ -279,7 +280,11 @@ async fn a_schema_of_an_unknown_dialect_is_refused_and_known_ones_are_not() {
         server = server.with_tool(entry(&format!("known{number}"), dialect));
     }
     let mut wire = Wire::open(&server).await;
-    assert_eq!(wire.tool("unknown", json!({"a": 1})).await["error"]["code"], -32603);
+    let refused = wire.tool("unknown", json!({"a": 1})).await;
+    assert_eq!(refused["error"]["code"], -32603);
+    assert!(refused["error"]["message"].as_str().unwrap().contains("https://example.com/x"));
+    let listed = wire.call("tools/list", json!({})).await;
+    assert_eq!(listed["result"]["tools"][0]["name"], "unknown");
     for number in 0..known.len() {
         let name = format!("known{number}");
         assert_eq!(wire.tool(&name, json!({})).await["result"]["isError"], true, "{name}");
@@ -288,7 +293,7 @@ async fn a_schema_of_an_unknown_dialect_is_refused_and_known_ones_are_not() {
     }
 }
 
-// Shows: PROGRESS-001, PROGRESS-005
+// Shows: PROGRESS-004, PROGRESS-005, PROGRESS-019
 #[tokio::test]
 async fn progress_is_reported_only_to_who_asked_and_only_grows() {
     let server = Server::new("s", "1").tool("work", |cx: Context| async move {
@@ -313,7 +318,7 @@ async fn progress_is_reported_only_to_who_asked_and_only_grows() {
     assert_eq!(wire.notes[0]["params"]["message"], "on");
 }
 
-// Shows: CANCEL-008, CANCEL-009
+// Shows: CANCEL-005, CANCEL-007
 #[tokio::test]
 async fn a_canceled_call_is_dropped_and_not_answered() {
     struct Gone(Arc<AtomicUsize>);
@@ -342,7 +347,7 @@ async fn a_canceled_call_is_dropped_and_not_answered() {
     assert!(wire.notes.is_empty(), "{:?}", wire.notes);
 }
 
-// Shows: LOG-006, LOG-009
+// Shows: LOGGING-004, LOGGING-005, LOGGING-007
 #[tokio::test]
 async fn messages_below_the_level_are_not_sent() {
     let server = Server::new("s", "1").logging().tool("work", |cx: Context| async move {
@@ -374,6 +379,7 @@ async fn messages_below_the_level_are_not_sent() {
     assert_eq!(refused["error"]["code"], -32602);
 }
 
+// Shows: LOGGING-001
 #[tokio::test]
 async fn a_server_that_does_not_announce_logging_does_not_log() {
     let server = Server::new("s", "1")
@@ -383,7 +389,7 @@ async fn a_server_that_does_not_announce_logging_does_not_log() {
     assert!(wire.notes.is_empty());
 }
 
-// Shows: TOOL-018
+// Shows: TOOLS-009, TOOLS-010
 #[tokio::test]
 async fn tools_come_and_go_and_clients_are_told() {
     let server = Server::new("s", "1").dynamic_tools();
@@ -403,7 +409,7 @@ async fn tools_come_and_go_and_clients_are_told() {
     assert_eq!(first.tool("new", json!({})).await["error"]["code"], -32602);
 }
 
-// Shows: LIFE-009
+// Shows: TOOLS-013
 #[tokio::test]
 async fn older_peers_get_what_they_know() {
     let server = Server::new("s", "1").title("S").with_tool(
@@ -422,7 +428,7 @@ async fn older_peers_get_what_they_know() {
     let listed = old.call("tools/list", json!({})).await;
     assert_eq!(
         listed["result"]["tools"][0],
-        json!({"name": "mixed", "inputSchema": {"type": "object"}})
+        json!({"name": "mixed", "inputSchema": {"type": "object", "additionalProperties": false}})
     );
     let answer = old.tool("mixed", json!({})).await;
     assert_eq!(answer["result"].get("structuredContent"), None);
@@ -433,11 +439,12 @@ async fn older_peers_get_what_they_know() {
     assert_eq!(answer["result"]["content"][0]["type"], "resource_link");
 }
 
+// Shows: TOOLS-027
 #[test]
 fn a_name_that_is_taken_is_told_at_once() {
     let twice = std::panic::catch_unwind(|| {
         Server::new("s", "1").tool("a", || async {}).tool("a", || async {})
     });
     let message = *twice.unwrap_err().downcast::<String>().unwrap();
-    assert!(message.contains("\"a\""), "{message}");
+    assert!(message.contains("`a`"), "{message}");
 }

@@ -3,13 +3,15 @@
 use mcp_jsonrpc::link::v1::{Incoming, LinkExt};
 use mcp_jsonrpc::link::{MemoryLink, memory_pair};
 use mcp_jsonrpc::{Message, Outgoing, RawJson};
-use mcp_server::Server;
+use mcp_server::{ServeOptions, Server};
 use serde_json::{Value, json};
 
 /// One end of a conversation with a server that runs in a task of its own.
 pub(crate) struct Wire {
     link: MemoryLink,
     next: i64,
+    /// The result of `initialize`.
+    pub(crate) hello: Value,
     /// What came in while a response was waited for.
     pub(crate) notes: Vec<Value>,
     task: tokio::task::JoinHandle<()>,
@@ -29,12 +31,23 @@ impl Wire {
 
     /// Initialized, in some revision, with some capabilities.
     pub(crate) async fn open_as(server: &Server, revision: &str, capabilities: Value) -> Self {
-        let (ours, theirs) = memory_pair(64);
+        Self::open_with(server, revision, capabilities, ServeOptions::new(), 64).await
+    }
+
+    /// Initialized, known for something, over a link that holds `capacity` messages.
+    pub(crate) async fn open_with(
+        server: &Server,
+        revision: &str,
+        capabilities: Value,
+        options: ServeOptions,
+        capacity: usize,
+    ) -> Self {
+        let (ours, theirs) = memory_pair(capacity);
         let server = server.clone();
         let task = tokio::spawn(async move {
-            let _ = server.serve(theirs).await;
+            let _ = server.serve_with(theirs, options).await;
         });
-        let mut wire = Self { link: ours, next: 1, notes: Vec::new(), task };
+        let mut wire = Self { link: ours, next: 1, hello: Value::Null, notes: Vec::new(), task };
         let params = json!({
             "protocolVersion": revision,
             "capabilities": capabilities,
@@ -42,6 +55,7 @@ impl Wire {
         });
         let hello = wire.call("initialize", params).await;
         assert_eq!(hello["result"]["protocolVersion"], revision);
+        wire.hello = hello["result"].clone();
         wire.notify("notifications/initialized", None).await;
         wire
     }
