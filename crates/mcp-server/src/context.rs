@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use mcp_jsonrpc::service::v1::{Ask, Replies};
-use mcp_jsonrpc::{Extensions, Name, Outgoing, RawJson, RequestId};
+use mcp_jsonrpc::{Extensions, Name, RawJson, RequestId};
 use mcp_lifecycle::{Caller, PeerFacts, Session, TraceContext};
-use mcp_types::{JsonObject, LoggingLevel, Revision};
+use mcp_types::{JsonObject, Revision};
 use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
 
@@ -117,6 +117,10 @@ impl Context {
         self.replies.is_cancelled()
     }
 
+    pub(crate) const fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
     pub(crate) const fn replies(&self) -> &Replies {
         &self.replies
     }
@@ -130,37 +134,6 @@ impl Context {
             meta.parse::<mcp_types::MetaPeek>().ok().and_then(|peek| peek.progress_token)
         });
         crate::progress::Progress::new(token, self.revision(), self.replies.clone())
-    }
-
-    /// Sends a log message to the peer, if it is at or above the level that the peer has set
-    /// (`info` until it does), and the server announces logging. There is no waiting: a
-    /// message that finds no room is dropped.
-    ///
-    /// Never log secrets: the peer reads this.
-    ///
-    /// Specification: [Logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging).
-    pub fn log<T: Serialize + ?Sized>(&self, level: LoggingLevel, logger: Option<&str>, data: &T) {
-        if !self.server.inner.offers.logging || level < self.log_level() {
-            return;
-        }
-        let Ok(data) = mcp_types::JsonValue::from_serialize(data) else {
-            tracing::debug!("a log message can't be written as JSON");
-            return;
-        };
-        let mut params = mcp_types::LoggingMessageNotificationParams::new(level, data);
-        params.logger = logger.map(str::to_owned);
-        match Outgoing::notification(Name::from_static("notifications/message"), Some(&params)) {
-            Ok(message) => {
-                if let Err(error) = self.replies.try_notify(message) {
-                    tracing::debug!(%error, "a log message was dropped");
-                }
-            }
-            Err(error) => tracing::debug!(%error, "a log message was dropped"),
-        }
-    }
-
-    fn log_level(&self) -> LoggingLevel {
-        PeerFacts::current_log_level(&self.extensions).unwrap_or(LoggingLevel::Info)
     }
 
     /// The trace that what is asked belongs to.

@@ -36,7 +36,9 @@
 //!
 //! - `schemars` (default): typed arguments and results, with schemas from Rust types.
 //! - `validate` (default): arguments and results are held against their JSON Schemas.
-//! - `tokio` (default): timers.
+//! - `tokio` (default): timers, and a task for a peer in memory.
+//! - `files` (off): the files of a directory as resources.
+//! - `testing` (off): a recorder of conversations, and a player for what was recorded.
 
 // Reading order: the server, then what handlers see, then what they are made of, then the
 // boundaries.
@@ -58,6 +60,7 @@ pub use access::{Asker, Grants};
 pub mod completion;
 pub mod prompt;
 pub mod resource;
+pub mod roots;
 pub mod tool;
 
 mod error;
@@ -70,16 +73,21 @@ pub mod layer;
 
 pub mod v1;
 
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
 mod bucket;
 mod catch;
+#[cfg(feature = "files")]
+mod files;
 mod list;
 mod listeners;
+mod log;
 mod page;
 #[cfg(feature = "schemars")]
 mod portable;
 mod prompts;
 mod resources;
-mod roots;
 mod service;
 mod tools;
 #[cfg(feature = "validate")]

@@ -226,3 +226,101 @@ impl State {
         listener
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mcp_jsonrpc::Response;
+    use mcp_jsonrpc::service::v1::{Ask, AskError, BoxFuture, Outlet};
+    use mcp_lifecycle::Caller;
+    use mcp_types::Revision;
+
+    use super::*;
+
+    /// Has room for so many messages.
+    #[derive(Default)]
+    struct Queue {
+        room: AtomicUsize,
+        sent: Mutex<Vec<String>>,
+    }
+
+    impl Outlet for Queue {
+        fn try_notify(&self, notification: Outgoing) -> Result<(), TrySendError> {
+            let less = |room: usize| room.checked_sub(1);
+            self.room
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+                .map_err(|_| TrySendError::Full)?;
+            let method = notification.method().unwrap().as_str().to_owned();
+            self.sent.lock().unwrap().push(method);
+            Ok(())
+        }
+
+        fn ask(&self, _: Ask) -> BoxFuture<'_, Result<Response, AskError>> {
+            Box::pin(std::future::ready(Err(AskError::Unavailable)))
+        }
+
+        fn is_closed(&self) -> bool {
+            false
+        }
+    }
+
+    fn session() -> (Arc<Session>, Extensions) {
+        let caller = Caller::new(Revision::V2025_11_25, Default::default());
+        let session = Arc::new(Session::new(None, Arc::new(caller)));
+        let mut known = Extensions::new();
+        known.insert_arc(Arc::clone(&session));
+        (session, known)
+    }
+
+    // Shows: FC-043
+    #[test]
+    fn a_change_for_which_there_is_no_room_is_owed_once() {
+        let listeners = Listeners::default();
+        let queue = Arc::new(Queue::default());
+        let outlet = PeerOutlet::new(Arc::clone(&queue) as Arc<dyn Outlet>);
+        let (session, known) = session();
+        listeners.subscribe(&session, &outlet, &Grants::none(), "a:b").unwrap();
+        for _ in 0..100 {
+            listeners.list_changed(&Change::Tools, &[]);
+            listeners.resource_updated("a:b", &[]);
+        }
+        listeners.settle(&known);
+        assert!(queue.sent.lock().unwrap().is_empty());
+        queue.room.store(1, Ordering::SeqCst);
+        listeners.settle(&known);
+        queue.room.store(10, Ordering::SeqCst);
+        listeners.settle(&known);
+        listeners.settle(&known);
+        let sent = queue.sent.lock().unwrap().clone();
+        assert_eq!(sent, ["notifications/tools/list_changed", "notifications/resources/updated"]);
+        assert_eq!(listeners.owed.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn who_unsubscribes_is_owed_nothing() {
+        let listeners = Listeners::default();
+        let queue = Arc::new(Queue::default());
+        let outlet = PeerOutlet::new(Arc::clone(&queue) as Arc<dyn Outlet>);
+        let (session, known) = session();
+        listeners.subscribe(&session, &outlet, &Grants::none(), "a:b").unwrap();
+        listeners.resource_updated("a:b", &[]);
+        listeners.unsubscribe(&session, "a:b");
+        queue.room.store(10, Ordering::SeqCst);
+        listeners.settle(&known);
+        assert!(queue.sent.lock().unwrap().is_empty());
+    }
+
+    // Shows: FC-092
+    #[test]
+    fn sessions_that_are_gone_are_forgotten() {
+        let listeners = Listeners::default();
+        let queue = Arc::new(Queue::default());
+        let outlet = PeerOutlet::new(queue as Arc<dyn Outlet>);
+        for _ in 0..10_000 {
+            let (session, _) = session();
+            listeners.subscribe(&session, &outlet, &Grants::none(), "a:b").unwrap();
+        }
+        assert!(listeners.lock().sessions.len() <= 128);
+        listeners.list_changed(&Change::Tools, &[]);
+        assert!(listeners.lock().sessions.is_empty());
+    }
+}

@@ -123,3 +123,89 @@ impl Drop for Sending<'_> {
         self.0.lock().sending = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::{Context, Poll, Waker};
+
+    use mcp_jsonrpc::Response;
+    use mcp_jsonrpc::service::v1::{Ask, AskError, BoxFuture, ReplySink, TrySendError};
+
+    use super::*;
+
+    /// Takes what is sent when there is room.
+    #[derive(Default)]
+    struct Sink {
+        has_room: AtomicBool,
+        sent: Mutex<Vec<f64>>,
+    }
+
+    impl ReplySink for Sink {
+        fn poll_notify(
+            &self,
+            _: &mut Context<'_>,
+            notification: &mut Option<Outgoing>,
+        ) -> Poll<Result<(), SendError>> {
+            if !self.has_room.load(Ordering::SeqCst) {
+                return Poll::Pending;
+            }
+            let body = notification.take().unwrap().body();
+            let params: ProgressNotificationParams = serde_json::from_slice(&body).unwrap();
+            self.sent.lock().unwrap().push(params.progress);
+            Poll::Ready(Ok(()))
+        }
+
+        fn try_notify(&self, _: Outgoing) -> Result<(), TrySendError> {
+            Err(TrySendError::Full)
+        }
+
+        fn ask(&self, _: Ask) -> BoxFuture<'_, Result<Response, AskError>> {
+            Box::pin(std::future::ready(Err(AskError::Unavailable)))
+        }
+
+        fn poll_cancelled(&self, _: &mut Context<'_>) -> Poll<()> {
+            Poll::Pending
+        }
+
+        fn is_cancelled(&self) -> bool {
+            false
+        }
+    }
+
+    fn progress() -> (Progress, Arc<Sink>) {
+        let sink = Arc::new(Sink::default());
+        let replies = Replies::new(Arc::clone(&sink) as Arc<dyn ReplySink>);
+        (Progress::new(Some(1.into()), Revision::V2025_11_25, replies), sink)
+    }
+
+    // Shows: PROGRESS-005, PROGRESS-017
+    #[test]
+    fn what_clones_report_while_one_waits_is_merged_and_grows() {
+        let (progress, sink) = progress();
+        let other = progress.clone();
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut first = pin!(progress.report(1.0, None));
+        assert!(first.as_mut().poll(&mut cx).is_pending());
+        for done in [2.0, 5.0, 3.0, 4.0] {
+            assert!(pin!(other.report(done, None)).poll(&mut cx).is_ready());
+        }
+        sink.has_room.store(true, Ordering::SeqCst);
+        assert!(first.as_mut().poll(&mut cx).is_ready());
+        assert_eq!(*sink.sent.lock().unwrap(), [1.0, 5.0]);
+    }
+
+    #[test]
+    fn a_report_that_is_given_up_does_not_hold_up_others() {
+        let (progress, sink) = progress();
+        let mut cx = Context::from_waker(Waker::noop());
+        {
+            let mut given_up = Box::pin(progress.report(1.0, None));
+            assert!(given_up.as_mut().poll(&mut cx).is_pending());
+        }
+        sink.has_room.store(true, Ordering::SeqCst);
+        assert!(pin!(progress.report(2.0, None)).poll(&mut cx).is_ready());
+        assert_eq!(*sink.sent.lock().unwrap(), [2.0]);
+    }
+}

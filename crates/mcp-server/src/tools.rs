@@ -3,7 +3,7 @@
 use mcp_jsonrpc::service::v1::Replies;
 use mcp_jsonrpc::{ErrorObject, RawJson, Request};
 use mcp_types::error_code::URL_ELICITATION_REQUIRED;
-use mcp_types::{CallToolParamsRef, CallToolResult, Outcome, Project, Revision};
+use mcp_types::{CallToolParamsRef, CallToolResult, ContentBlock, Outcome, Project, Revision};
 
 use crate::catch::catching;
 use crate::context::Context;
@@ -57,6 +57,9 @@ impl Server {
             ));
         };
         check_output(&tool, &result)?;
+        if cfg!(debug_assertions) && !self.inner.offers.resources {
+            warn_of_resources(&tool, &result);
+        }
         if revision != Revision::LATEST_STATEFUL {
             result.project(revision);
         }
@@ -118,6 +121,17 @@ fn check_output(tool: &Registered, result: &CallToolResult) -> Result<(), ErrorO
             Err(ErrorObject::internal("the tool's result does not fit its output schema"))
         }
         Err(error) => Err(unusable("output", error)),
+    }
+}
+
+/// The specification wants a server that embeds resources to announce them; who develops one
+/// learns of it.
+fn warn_of_resources(tool: &Registered, result: &CallToolResult) {
+    if result.content.iter().any(|block| matches!(block, ContentBlock::Resource(_))) {
+        tracing::warn!(
+            tool = tool.name,
+            "a resource is embedded by a server that announces no resources"
+        );
     }
 }
 

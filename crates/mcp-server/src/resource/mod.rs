@@ -9,8 +9,13 @@ pub use read::{
 };
 
 mod template;
+#[cfg(feature = "files")]
+pub(crate) use template::decode;
 pub use template::{InvalidTemplate, UriPattern, Variables};
 
 mod entry;
 pub(crate) use entry::{MimeType, RegisteredResource, RegisteredTemplate};
 pub use entry::{ResourceEntry, TemplateEntry};
+
+#[cfg(feature = "files")]
+pub use crate::files::Files;

@@ -313,7 +313,7 @@ fn match_values(
 }
 
 /// Resolves percent-encoding; none when it is broken, or hides bytes that are no UTF-8.
-fn decode(value: &str) -> Option<String> {
+pub(crate) fn decode(value: &str) -> Option<String> {
     if !value.contains('%') {
         return Some(value.to_owned());
     }

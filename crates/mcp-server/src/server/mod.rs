@@ -21,6 +21,7 @@ use mcp_types::{
 use crate::access::{Access, Asker, GrantFn, Grants};
 use crate::list::Registry;
 use crate::listeners::Listeners;
+use crate::log::{LogBudget, LogLimit};
 use crate::prompt::RegisteredPrompt;
 use crate::resource::{RegisteredResource, RegisteredTemplate};
 use crate::tool::Registered;
@@ -68,6 +69,9 @@ pub(crate) struct Inner {
     /// The layers around the rest of the server, put together when they are needed first.
     stack: OnceLock<SharedService>,
     drain: std::time::Duration,
+    pub(crate) log_limit: LogLimit,
+    /// Of those who have no session.
+    pub(crate) log_budget: Arc<LogBudget>,
 }
 
 type LayerFn = Arc<dyn Fn(SharedService) -> SharedService + Send + Sync>;
@@ -92,6 +96,8 @@ impl Clone for Inner {
             layers: self.layers.clone(),
             stack: OnceLock::new(),
             drain: self.drain,
+            log_limit: self.log_limit,
+            log_budget: Arc::default(),
         }
     }
 }
@@ -129,6 +135,8 @@ impl Server {
                 layers: Vec::new(),
                 stack: OnceLock::new(),
                 drain: std::time::Duration::from_secs(5),
+                log_limit: LogLimit::DEFAULT,
+                log_budget: Arc::default(),
             }),
         }
     }
@@ -194,6 +202,15 @@ impl Server {
     #[must_use]
     pub fn logging(mut self) -> Self {
         self.edit().offers.logging = true;
+        self
+    }
+
+    /// Sets how many log messages a session is sent: `messages` in `time`, and as many at once.
+    /// Less than 1 counts as 1. See [`Context::log`](crate::Context::log).
+    #[must_use]
+    pub fn log_limit(mut self, messages: u32, time: std::time::Duration) -> Self {
+        let burst = messages.max(1);
+        self.edit().log_limit = LogLimit { burst, interval: time / burst };
         self
     }
 

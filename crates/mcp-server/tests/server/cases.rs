@@ -179,7 +179,7 @@ async fn a_uri_is_an_opaque_text() {
     }
 }
 
-// Shows: FC-044
+// Shows: FC-044, COMPLETION-011, COMPLETION-019
 #[tokio::test]
 async fn a_hundred_values_are_all_and_one_more_is_too_many() {
     let server = Server::new("s", "1")
@@ -211,9 +211,7 @@ async fn a_hundred_values_are_all_and_one_more_is_too_many() {
     }
     let more = complete("more", "").await;
     assert_eq!(more["result"]["completion"], json!({"values": ["a"], "hasMore": true}));
-    // Shows: COMPLETION-011
     assert_eq!(complete("n", "x").await["error"]["code"], -32603);
-    // Shows: COMPLETION-019
     assert_eq!(complete("n", &"1".repeat(5000)).await["error"]["code"], -32602);
 }
 

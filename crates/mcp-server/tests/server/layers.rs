@@ -57,6 +57,25 @@ async fn layers_stand_in_the_order_in_which_they_were_added_and_see_everything()
 }
 
 #[tokio::test]
+async fn a_server_that_has_served_can_be_built_on() {
+    let call = |server: Server| async move {
+        let ping = mcp_jsonrpc::Request::new(1, "tools/call", {
+            mcp_jsonrpc::RawJson::from_serialize(&json!({"name": "t"})).ok()
+        });
+        let inbound = Inbound::new(mcp_jsonrpc::service::v1::Call::Request(ping));
+        let Reply::Response(answer) = server.call(inbound, Replies::nowhere()).await else {
+            panic!("a request is answered");
+        };
+        (server, String::from_utf8(answer.body().to_vec()).unwrap())
+    };
+    let server = Server::new("s", "1").layer(PanicGuard::new()).dynamic_tools();
+    let (server, answer) = call(server).await;
+    assert!(answer.contains("unknown tool"), "{answer}");
+    let (_, answer) = call(server.tool("t", || async { "there" })).await;
+    assert!(answer.contains("there"), "{answer}");
+}
+
+#[tokio::test]
 async fn layers_do_not_keep_a_server_alive() {
     struct Gone(Arc<AtomicUsize>);
     impl Drop for Gone {

@@ -10,10 +10,17 @@
 
 mod access;
 mod asks;
+mod capture;
 mod cases;
 mod changes;
+#[cfg(feature = "files")]
+mod files;
 mod layers;
+mod logging;
+mod observed;
 mod prompts;
+#[cfg(feature = "testing")]
+mod recording;
 mod resources;
 mod schemas;
 mod suites;

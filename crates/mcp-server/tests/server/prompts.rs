@@ -1,6 +1,6 @@
-use mcp_server::Server;
 use mcp_server::completion::{Completion, CompletionRequest};
 use mcp_server::prompt::{PromptEntry, PromptRequest};
+use mcp_server::{PromptError, Server};
 use serde_json::json;
 
 use crate::wire::Wire;
@@ -98,5 +98,33 @@ async fn completion_of_what_is_not_there_is_invalid_params() {
     ] {
         let params = json!({"ref": reference, "argument": {"name": "a", "value": ""}});
         assert_eq!(wire.call("completion/complete", params).await["error"]["code"], -32602);
+    }
+}
+
+// Shows: PROMPTS-018, PROMPTS-019
+#[tokio::test]
+async fn a_handler_sees_the_arguments_that_it_declares_and_its_errors_stay_here() {
+    let server = Server::new("s", "1")
+        .with_prompt(
+            PromptEntry::new("seen", |request: PromptRequest| async move {
+                format!("{:?}", request.arguments)
+            })
+            .optional("a", "A"),
+        )
+        .prompt("broken", |_: PromptRequest| async {
+            Ok::<_, PromptError>("x".parse::<u8>()?.to_string())
+        })
+        .prompt("refused", |_: PromptRequest| async {
+            Err::<String, PromptError>(mcp_jsonrpc::ErrorObject::new(-32001, "not today").into())
+        })
+        .prompt("panics", |_: PromptRequest| -> std::future::Ready<String> { panic!("secret") });
+    let mut wire = Wire::open(&server).await;
+    let params = json!({"name": "seen", "arguments": {"a": "1", "b": "2"}});
+    let made = wire.call("prompts/get", params).await;
+    assert_eq!(made["result"]["messages"][0]["content"]["text"], r#"{"a": "1"}"#);
+    for (name, code) in [("broken", -32603), ("refused", -32001), ("panics", -32603)] {
+        let answer = wire.call("prompts/get", json!({"name": name})).await;
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+        assert!(!answer.to_string().contains("digit") && !answer.to_string().contains("secret"));
     }
 }

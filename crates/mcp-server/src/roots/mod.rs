@@ -1,0 +1,14 @@
+//! The client's roots: where it says that a server may work.
+//!
+//! Specification: [Roots](https://modelcontextprotocol.io/specification/2025-11-25/client/roots).
+
+mod cache;
+pub(crate) use cache::RootsCache;
+
+mod file_uri;
+#[cfg(feature = "files")]
+pub(crate) use file_uri::encode;
+pub use file_uri::{InvalidFileUri, path_of, uri_of};
+
+mod inside;
+pub use inside::Inside;
