@@ -44,9 +44,11 @@ impl Timers {
         state.next += 1;
         state.waiting.insert(ticket, waker.clone());
         if state.armed.is_none_or(|armed| at < armed)
-            && let Some(keeper) = &state.keeper
+            && let Some(keeper) = state.keeper.clone()
         {
-            keeper.wake_by_ref();
+            // Whatever a waker does, it does it without our lock.
+            drop(state);
+            keeper.wake();
         }
         ticket
     }
@@ -68,13 +70,16 @@ impl Timers {
 
     /// Wakes everybody whose time has come.
     fn fire(&self, now: Instant) {
-        let mut state = self.lock();
-        state.armed = None;
-        while let Some(entry) = state.waiting.first_entry()
-            && entry.key().at <= now
-        {
-            entry.remove().wake();
+        self.lock().armed = None;
+        while let Some(waker) = self.take_due(now) {
+            waker.wake();
         }
+    }
+
+    fn take_due(&self, now: Instant) -> Option<Waker> {
+        let mut state = self.lock();
+        let entry = state.waiting.first_entry().filter(|entry| entry.key().at <= now)?;
+        Some(entry.remove())
     }
 
     /// When the keeper's timer has to run out, if not at the time that it is set to.

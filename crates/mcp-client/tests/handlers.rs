@@ -301,6 +301,32 @@ async fn whoever_approves_is_asked_first() {
     assert!(ask(&mut server, "roots/list", json!({})).await.is_err());
 }
 
+#[tokio::test]
+async fn an_approver_that_panics_refuses() {
+    let builder = builder()
+        .on_sampling(|_, _| async { Ok(says("x")) })
+        .approve_with(|_, _| async { panic!("nobody has decided") });
+    let (_client, mut server) = connect(builder).await;
+    let refused = ask(&mut server, "sampling/createMessage", prompt()).await.unwrap_err();
+    assert_eq!(refused.code, -1);
+}
+
+#[tokio::test]
+async fn a_notice_that_panicked_is_heard_again() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&runs);
+    let builder = builder().on_prompts_changed(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        async { panic!("the first and the second time") }
+    });
+    let (_client, mut server) = connect(builder).await;
+    for _ in 0..2 {
+        server.tell("notifications/prompts/list_changed", json!({})).await;
+        ask(&mut server, "ping", json!({})).await.unwrap();
+    }
+    assert_eq!(runs.load(Ordering::Relaxed), 2);
+}
+
 // Shows: ROOTS-003, ROOTS-005
 #[tokio::test]
 async fn servers_are_told_when_roots_change() {
