@@ -60,6 +60,29 @@ async fn nonces_of_both_servers_are_learned_and_reused() {
     assert_eq!(after - before, 1, "a known nonce costs no round trip");
 }
 
+// Shows: CL-DP-7
+#[tokio::test]
+async fn a_clock_that_is_off_is_noticed_once_and_remembered() {
+    // The authorization server is behind everybody else.
+    let world = bound_world(false, false);
+    let clock = world.clock.clone();
+    world.authority.set_clock(move || clock.now() - minutes(20));
+    let client = world.client().proof_of_possession(Dpop::Always).build().unwrap();
+    let authorizer = endpoint(&client);
+    world.call(&authorizer, "ping", None).await.unwrap();
+    assert_eq!(world.count("/token"), 2, "once by our clock, once by its own");
+    world.clock.advance(minutes(60));
+    world.call(&authorizer, "ping", None).await.unwrap();
+    assert_eq!(world.count("/token"), 3, "a clock that is known costs no round trip");
+
+    // A proof that is refused for another reason is not made again.
+    let world = bound_world(false, false);
+    world.authority.behave(|b| b.distrusts_proofs = true);
+    let client = world.client().proof_of_possession(Dpop::Always).build().unwrap();
+    assert!(world.call(&endpoint(&client), "ping", None).await.is_err());
+    assert_eq!(world.count("/token"), 1);
+}
+
 // Shows: CL-DP-6
 #[tokio::test]
 async fn a_bearer_token_in_place_of_a_bound_one_is_refused_where_binding_is_demanded() {

@@ -22,7 +22,7 @@ use mcp_auth::server::{
 use mcp_auth::testing::{VerifierCases, token_verifier_suite};
 use mcp_auth::v1::{BoxFuture, PresentedToken, TokenVerifier, Unverified, Verified};
 use mcp_auth::{FetchResponse, Issuer, Resource, ResourceServer, ScopePolicy, ScopeSet, Secret};
-use mcp_transport_http::v1::{Admission, Guard as _, Principal, Refusal};
+use mcp_transport_http::v1::{Admission, Guard, Operation, Principal, Refusal};
 use serde_json::{Value, json};
 use support::{AS, MCP, World, head_with, minutes, need, protect};
 
@@ -461,4 +461,51 @@ async fn rsa_and_edwards_keys_verify_as_well() {
     let token = key.sign_token(&json!({"alg": "EdDSA", "kid": "ed"}), &claims()).unwrap();
     admit(&server, &[&format!("Bearer {token}")]).await.unwrap();
     let _ = protect(MCP, AS, &world.fetch, &world.clock, |b| b);
+}
+
+// Shows: RS-OR-3
+#[tokio::test]
+async fn streams_end_a_minute_after_their_token() {
+    for (outlive, expected) in [(false, Some(Duration::from_secs(120))), (true, None)] {
+        let world =
+            World::with_server(
+                |builder| {
+                    if outlive { builder.streams_outlive_tokens() } else { builder }
+                },
+            );
+        let token = world.authority.sign(&json!({}), &claims()).unwrap();
+        let admission = admit(&world.server(), &[&format!("Bearer {token}")]).await.unwrap();
+        assert_eq!(admission.streams_for, expected);
+    }
+}
+
+// Shows: RS-OR-2
+#[tokio::test]
+async fn a_server_that_wants_to_be_found_serves_what_it_says_to_strangers_and_no_more() {
+    let world = World::with_server(|builder| builder.open_methods(["initialize"]));
+    let server = world.server();
+    let stranger = admit(&server, &[]).await.unwrap();
+    assert_eq!(stranger.principal, None);
+    assert!(Guard::permit(&server, &stranger, &Operation::new("initialize")).await.is_ok());
+    for method in ["ping", "tools/list", "tools/call"] {
+        let refusal = Guard::permit(&server, &stranger, &Operation::new(method)).await.unwrap_err();
+        assert_eq!(refusal.status, StatusCode::UNAUTHORIZED);
+        assert!(challenge(&refusal).contains("resource_metadata="));
+    }
+    // Streams and the end of a session need a token, and one that is sent is judged.
+    let mut head = head_with(&HeaderMap::new());
+    for method in [Method::GET, Method::DELETE] {
+        head.method = method;
+        assert_eq!(server.admit(&head).await.unwrap_err().status, StatusCode::UNAUTHORIZED);
+    }
+    assert!(admit(&server, &["Bearer rubbish"]).await.is_err());
+    // Nobody's token would share the sessions of strangers.
+    let closed = World::new();
+    for (world, is_let_in) in [(&world, false), (&closed, true)] {
+        let mut nobody = claims();
+        nobody.as_object_mut().unwrap().retain(|name, _| name != "sub" && name != "client_id");
+        let token = world.authority.sign(&json!({}), &nobody).unwrap();
+        let outcome = admit(&world.server(), &[&format!("Bearer {token}")]).await;
+        assert_eq!(outcome.is_ok(), is_let_in);
+    }
 }

@@ -90,6 +90,8 @@ struct Options {
     fetch: Option<Arc<dyn Fetch>>,
     fetch_policy: FetchPolicy,
     now: Now,
+    open_methods: Vec<Box<str>>,
+    ends_streams: bool,
     #[cfg(feature = "client")]
     lends_tokens: bool,
 }
@@ -107,6 +109,8 @@ impl Options {
             fetch: None,
             fetch_policy: FetchPolicy::default(),
             now: Arc::new(SystemTime::now),
+            open_methods: Vec::new(),
+            ends_streams: true,
             #[cfg(feature = "client")]
             lends_tokens: false,
         }
@@ -208,6 +212,25 @@ impl ResourceServerBuilder<Ready> {
         self
     }
 
+    /// Serves these methods to whoever has no token, such as `initialize`, for servers that
+    /// want to be found. None by default.
+    ///
+    /// It means that bodies of strangers are read, within the limits of the transport, and
+    /// that sessions are opened for them, in nobody's name. A token that *is* sent is judged
+    /// there as well, and one that speaks for nobody is then refused, so that no session of
+    /// a stranger is shared with it. Streams and the end of a session need a token.
+    pub fn open_methods<M: Into<Box<str>>>(mut self, methods: impl IntoIterator<Item = M>) -> Self {
+        self.options.open_methods = methods.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Lets a stream outlive the token of the request that opened it. By default it is closed
+    /// a minute after the token ends, so that the client comes back with another.
+    pub fn streams_outlive_tokens(mut self) -> Self {
+        self.options.ends_streams = false;
+        self
+    }
+
     /// What may be fetched for keys and introspection.
     pub fn fetch_policy(mut self, policy: FetchPolicy) -> Self {
         self.options.fetch_policy = policy;
@@ -297,6 +320,8 @@ impl ResourceServerBuilder<Ready> {
             answers,
             proofs,
             now: options.now,
+            open_methods: options.open_methods,
+            ends_streams: options.ends_streams,
             warned: std::sync::Mutex::default(),
             #[cfg(feature = "client")]
             lends_tokens: options.lends_tokens,

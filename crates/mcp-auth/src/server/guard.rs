@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use hyper::Response;
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
+use hyper::{Method, Response};
 use mcp_jsonrpc::Extensions;
 use mcp_transport_http::v1::{Admission, Guard, Operation, Principal, Refusal, Step};
 use tokio::time::Instant;
@@ -25,6 +25,8 @@ use crate::{Issuer, Resource, ScopeSet, Secret, crypto, json, text};
 
 /// How often a misconfigured audience is logged.
 const WARN_EVERY: Duration = Duration::from_secs(60);
+/// How long a stream may go on after the token that opened it has ended.
+const STREAM_LEEWAY: Duration = Duration::from_secs(60);
 /// How many pairs of issuer and audience that log knows.
 const MAX_WARNED: usize = 1000;
 
@@ -39,6 +41,8 @@ pub(super) struct Inner {
     pub(super) route: DocumentRoute,
     pub(super) proofs: Option<Proofs>,
     pub(super) now: Arc<dyn Fn() -> SystemTime + Send + Sync>,
+    pub(super) open_methods: Vec<Box<str>>,
+    pub(super) ends_streams: bool,
     pub(super) warned: Mutex<HashMap<String, Instant>>,
     #[cfg(feature = "client")]
     pub(super) lends_tokens: bool,
@@ -90,6 +94,9 @@ impl Guard for ResourceServer {
     fn admit(&self, head: &Parts) -> Step<Result<Admission, Refusal>> {
         let answers = &self.inner.answers;
         match Credential::read(&head.headers) {
+            Credential::None if head.method == Method::POST && self.inner.is_open() => {
+                Step::now(Ok(Admission::anonymous()))
+            }
             Credential::None => Step::now(Err(answers.no_credential())),
             Credential::Malformed(scheme) => Step::now(Err(answers.malformed(scheme))),
             Credential::Presented(scheme, token) => {
@@ -106,6 +113,7 @@ impl Guard for ResourceServer {
     fn permit(&self, who: &Admission, operation: &Operation) -> Step<Result<(), Refusal>> {
         Step::now(match &who.principal {
             Some(principal) => Self::permit(self, principal, operation),
+            None if self.inner.is_open() => self.inner.permit_stranger(operation),
             // It speaks for nobody, so it may do what needs no scope.
             None => match self.inner.policy.judge(operation, &ScopeSet::new()) {
                 Ruling::Allowed => Ok(()),
@@ -144,16 +152,39 @@ impl Inner {
         if let Ruling::Lacking(scopes) = ruling {
             return Err(self.answers.insufficient(scheme, &scopes));
         }
+        let streams_for = verified.expires_at.filter(|_| self.ends_streams).map(|at| {
+            let left = at.duration_since((self.now)()).unwrap_or_default();
+            left + STREAM_LEEWAY
+        });
         let mut facts = Extensions::new();
         facts.insert(PresentedAs(scheme));
         #[cfg(feature = "client")]
         if self.lends_tokens {
             facts.insert(super::downstream::Caller::new(token));
         }
-        match principal_of(verified, facts) {
-            Some(principal) => Ok(Admission::of(principal)),
-            // A token that speaks for nobody can own nothing.
-            None => Ok(Admission::anonymous()),
+        let mut admission = match principal_of(verified, facts) {
+            Some(principal) => Admission::of(principal),
+            // A token that speaks for nobody can own nothing, and strangers may share it.
+            None if self.is_open() => {
+                return Err(self.answers.invalid(scheme, "the token is not valid here"));
+            }
+            None => Admission::anonymous(),
+        };
+        admission.streams_for = streams_for;
+        Ok(admission)
+    }
+
+    /// Whether anything is served to those who have no token.
+    fn is_open(&self) -> bool {
+        !self.open_methods.is_empty()
+    }
+
+    #[expect(clippy::result_large_err, reason = "the refusal is the transport's type")]
+    fn permit_stranger(&self, operation: &Operation) -> Result<(), Refusal> {
+        if self.open_methods.contains(&operation.method) {
+            Ok(())
+        } else {
+            Err(self.answers.no_credential())
         }
     }
 

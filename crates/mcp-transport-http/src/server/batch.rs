@@ -16,6 +16,7 @@ use mcp_jsonrpc::{
 use mcp_types::Revision;
 
 use super::body::AnswerBody;
+use super::context::BatchFacts;
 use super::exchange::{Exchange, remember};
 use super::outlet::SessionOutlet;
 use super::post::{Posted, answer, take_answer, unserved};
@@ -29,7 +30,7 @@ pub(super) async fn run(
     revision: Revision,
     messages: Vec<Result<Message, Fault>>,
 ) -> Response<AnswerBody> {
-    let Posted { core, form, .. } = posted;
+    let Posted { core, form, head, admission } = posted;
     let mut responses = Vec::new();
     let mut requests = Vec::new();
     let mut calls = Vec::new();
@@ -43,6 +44,7 @@ pub(super) async fn run(
         let error = ErrorObject::invalid_request("requests and responses go into batches apart");
         return refuse(StatusCode::BAD_REQUEST, &error);
     }
+    let common = BatchFacts::new(&core, head, admission);
     for message in messages {
         match message {
             Ok(Message::Request(request)) => requests.push(request),
@@ -53,8 +55,8 @@ pub(super) async fn run(
                 };
                 match verdict {
                     Some(NotificationVerdict::Serve(facts)) => {
-                        let inbound =
-                            Inbound::new(Call::Notification(notification)).with_extensions(facts);
+                        let inbound = Inbound::new(Call::Notification(notification))
+                            .with_extensions(common.extend(facts));
                         let replies = session.as_ref().map_or(Replies::nowhere(), |session| {
                             Replies::new(Arc::new(SessionOutlet(Arc::downgrade(session))))
                         });
@@ -126,7 +128,8 @@ pub(super) async fn run(
         match verdict {
             Some(RequestVerdict::Serve(facts)) => {
                 member.join(&exchange, &request);
-                let inbound = Inbound::new(Call::Request(request)).with_extensions(facts);
+                let inbound =
+                    Inbound::new(Call::Request(request)).with_extensions(common.extend(facts));
                 let replies = Replies::new(Arc::<Member>::clone(&member));
                 calls.push((Some(member), core.service.call(inbound, replies)));
             }
@@ -138,7 +141,7 @@ pub(super) async fn run(
     }
     let work = Work { calls, responses, session, answered };
     exchange.start(Box::pin(work), permit);
-    let response = answer(Arc::clone(&exchange), form, None).await;
+    let response = answer(Arc::clone(&exchange), form, None, None).await;
     if answered { response } else { accepted() }
 }
 

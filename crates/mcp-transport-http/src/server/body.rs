@@ -41,9 +41,10 @@ impl AnswerBody {
         Self(Kind::Full(bytes))
     }
 
-    pub(super) fn exchange(exchange: Arc<Exchange>) -> Self {
+    pub(super) fn exchange(exchange: Arc<Exchange>, lasts: Option<Duration>) -> Self {
         Self(Kind::Exchange(Box::new(ExchangeBody {
             idle: Idle::new(exchange.core.config.times.keep_alive),
+            lasts: lasts.map(Lasts::new),
             exchange,
             begun: false,
             ended: false,
@@ -106,6 +107,7 @@ impl fmt::Debug for AnswerBody {
 struct ExchangeBody {
     exchange: Arc<Exchange>,
     idle: Idle,
+    lasts: Option<Lasts>,
     begun: bool,
     ended: bool,
 }
@@ -119,6 +121,9 @@ impl ExchangeBody {
         if !self.begun {
             self.begun = true;
             self.exchange.prime(&mut out);
+        }
+        if Lasts::is_over(&mut self.lasts, cx) && !self.exchange.suspend() {
+            tracing::debug!("a stream outlives the admission of its request");
         }
         if let Poll::Ready(streamed) = self.exchange.poll_stream(cx, &mut out) {
             self.ended = true;
@@ -177,6 +182,24 @@ impl Idle {
         std::task::ready!(sleep.as_mut().poll(cx));
         sleep.as_mut().reset(deadline(limit));
         Poll::Ready(())
+    }
+}
+
+/// The time for which a stream may stay open.
+pub(super) struct Lasts(Pin<Box<Sleep>>);
+
+impl Lasts {
+    pub(super) fn new(time: Duration) -> Self {
+        Self(Box::pin(tokio::time::sleep_until(deadline(time))))
+    }
+
+    /// Whether the time has just run out; says so once.
+    pub(super) fn is_over(lasts: &mut Option<Self>, cx: &mut Context<'_>) -> bool {
+        let over = lasts.as_mut().is_some_and(|lasts| lasts.0.as_mut().poll(cx).is_ready());
+        if over {
+            *lasts = None;
+        }
+        over
     }
 }
 

@@ -8,8 +8,9 @@ use hyper::http::request::Parts as Head;
 use hyper::{HeaderMap, Uri};
 use mcp_jsonrpc::Extensions;
 
+use super::core::Core;
 use super::exchange::Exchange;
-use crate::v1::Admission;
+use crate::v1::{Admission, Principal};
 
 const DPOP: HeaderName = HeaderName::from_static("dpop");
 
@@ -52,19 +53,46 @@ impl HttpExchange {
     /// Adds what is known of the HTTP request to what is known of the message.
     pub(super) fn extend(
         mut facts: Extensions,
-        mut head: Head,
+        head: Head,
         admission: Admission,
         exchange: &Arc<Exchange>,
     ) -> Extensions {
-        if exchange.core.guard.is_some() {
+        facts.insert(Self::new(&exchange.core, head, Arc::downgrade(exchange)));
+        if let Some(principal) = admission.principal {
+            facts.insert(principal);
+        }
+        facts
+    }
+
+    fn new(core: &Core, mut head: Head, exchange: Weak<Exchange>) -> Self {
+        if core.guard.is_some() {
             // A credential is for this server: a handler must not pass it on.
             for name in [AUTHORIZATION, PROXY_AUTHORIZATION, DPOP] {
                 head.headers.remove(name);
             }
         }
-        facts.insert(Self { head, exchange: Arc::downgrade(exchange) });
-        if let Some(principal) = admission.principal {
-            facts.insert(principal);
+        Self { head, exchange }
+    }
+}
+
+/// What all messages of a batch have in common.
+pub(super) struct BatchFacts {
+    http: Arc<HttpExchange>,
+    principal: Option<Arc<Principal>>,
+}
+
+impl BatchFacts {
+    pub(super) fn new(core: &Core, head: Head, admission: Admission) -> Self {
+        // Revisions with batches have no clients that come back.
+        let http = Arc::new(HttpExchange::new(core, head, Weak::new()));
+        Self { http, principal: admission.principal.map(Arc::new) }
+    }
+
+    /// Adds them to what is known of one message.
+    pub(super) fn extend(&self, mut facts: Extensions) -> Extensions {
+        facts.insert_arc(Arc::clone(&self.http));
+        if let Some(principal) = &self.principal {
+            facts.insert_arc(Arc::clone(principal));
         }
         facts
     }

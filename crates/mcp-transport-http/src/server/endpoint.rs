@@ -395,7 +395,9 @@ async fn get(core: &Arc<Core>, headers: &HeaderMap, admission: &Admission) -> Re
             None => Some(ReplayBody::refuse(session, permit)),
         },
     };
-    body.map_or_else(no_session, |body| stream(AnswerBody::replay(body)))
+    body.map_or_else(no_session, |body| {
+        stream(AnswerBody::replay(body.lasting(admission.streams_for)))
+    })
 }
 
 /// A DELETE ends its session.

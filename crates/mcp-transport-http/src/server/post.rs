@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
@@ -266,11 +267,12 @@ async fn run(
     {
         return unfit.refuse(&request);
     }
+    let lasts = admission.streams_for;
     let facts = HttpExchange::extend(facts, head, admission, &exchange);
     let inbound = Inbound::new(Call::Request(request)).with_extensions(facts);
     let replies = Replies::new(Arc::<Exchange>::clone(&exchange));
     exchange.start(core.service.call(inbound, replies), permit);
-    answer(exchange, form, opening).await
+    answer(exchange, form, lasts, opening).await
 }
 
 impl Unfit {
@@ -326,6 +328,7 @@ impl Opening<'_> {
 pub(super) async fn answer(
     exchange: Arc<Exchange>,
     form: Form,
+    lasts: Option<Duration>,
     opening: Option<Opening<'_>>,
 ) -> Response<AnswerBody> {
     let mut attached = Attached(Some(Arc::clone(&exchange)));
@@ -378,7 +381,7 @@ pub(super) async fn answer(
         First::Stream => {
             exchange.begin_stream();
             attached.0 = None;
-            stream(AnswerBody::exchange(exchange))
+            stream(AnswerBody::exchange(exchange, lasts))
         }
     };
     if let Some(Opening { session, .. }) = opening {

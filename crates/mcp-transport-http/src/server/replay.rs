@@ -4,11 +4,12 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use mcp_jsonrpc::{ErrorObject, Outgoing};
 
-use super::body::{Idle, KEEP_ALIVE};
+use super::body::{Idle, KEEP_ALIVE, Lasts};
 use super::core::Permit;
 use super::event_id::EventId;
 use super::exchange::{Exchange, Progress, write_event, write_retry};
@@ -31,6 +32,7 @@ pub(super) struct ReplayBody {
     /// Written before anything else.
     first: BytesMut,
     idle: Idle,
+    lasts: Option<Lasts>,
     _permit: Permit,
 }
 
@@ -113,7 +115,33 @@ impl ReplayBody {
 
     fn new(session: Arc<Session>, permit: Permit, stream: u64, last: u64, stage: Stage) -> Self {
         let idle = Idle::new(session.core.config.times.keep_alive);
-        Self { session, stage, stream, last, first: BytesMut::new(), idle, _permit: permit }
+        Self {
+            session,
+            stage,
+            stream,
+            last,
+            first: BytesMut::new(),
+            idle,
+            lasts: None,
+            _permit: permit,
+        }
+    }
+
+    /// Ends the stream after `time`, if it is still open then.
+    pub(super) fn lasting(mut self, time: Option<Duration>) -> Self {
+        self.lasts = time.map(Lasts::new);
+        self
+    }
+
+    /// Takes no more messages; what is in the log remains to be resumed.
+    fn part(&mut self) {
+        if let Stage::Live { serial, append } = std::mem::replace(&mut self.stage, Stage::Over) {
+            if let Some(append) = append {
+                // The message counts as sent: the log is where the client finds it.
+                self.session.core.settle(append.step);
+            }
+            self.session.part(serial);
+        }
     }
 
     fn has_ids(&self) -> bool {
@@ -143,7 +171,14 @@ impl ReplayBody {
 
     pub(super) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut out = std::mem::take(&mut self.first);
-        let end = self.poll_events(cx, &mut out);
+        let mut end = self.poll_events(cx, &mut out);
+        // A piece on its way to the log is waited for: its event is written first.
+        let settled = !matches!(self.stage, Stage::Live { append: Some(_), .. });
+        if end.is_pending() && settled && Lasts::is_over(&mut self.lasts, cx) {
+            self.write_retry(&mut out);
+            self.part();
+            end = Poll::Ready(());
+        }
         if !out.is_empty() {
             self.idle.reset();
             self.session.touch();
@@ -323,13 +358,7 @@ impl ReplayBody {
 
 impl Drop for ReplayBody {
     fn drop(&mut self) {
-        if let Stage::Live { serial, append } = &mut self.stage {
-            if let Some(append) = append.take() {
-                // The message counts as sent: the log is where the client finds it.
-                self.session.core.settle(append.step);
-            }
-            self.session.part(*serial);
-        }
+        self.part();
     }
 }
 

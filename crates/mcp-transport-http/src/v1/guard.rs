@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::http::request::Parts;
@@ -63,6 +64,14 @@ impl<G: Guard + ?Sized> Guard for Arc<G> {
 pub struct Admission {
     /// In whose name; `None` for nobody's in particular.
     pub principal: Option<Principal>,
+    /// For how long, from now, the streams that this request opens stay open; without an end
+    /// if `None`.
+    ///
+    /// Then a stream is closed in the way that lets its client come back to right there, with
+    /// a new request that is judged anew. A stream that can't be resumed runs on to its end:
+    /// that of a call without an [`EventLog`](super::EventLog), or for a client of before
+    /// 2025-11-25. That of a GET always ends.
+    pub streams_for: Option<Duration>,
 }
 
 impl Admission {
@@ -73,7 +82,14 @@ impl Admission {
 
     /// The request is made in the name of `principal`.
     pub fn of(principal: Principal) -> Self {
-        Self { principal: Some(principal) }
+        Self { principal: Some(principal), streams_for: None }
+    }
+
+    /// Says for how long the streams that this request opens stay open.
+    #[must_use]
+    pub fn with_streams_for(mut self, time: Duration) -> Self {
+        self.streams_for = Some(time);
+        self
     }
 }
 

@@ -8,6 +8,7 @@ use mcp_jsonrpc::{ErrorObject, Outgoing, RawJson, RequestId};
 use mcp_lifecycle::v1::McpService;
 use mcp_lifecycle::{PeerFacts, Profile};
 use mcp_transport_http::server::HttpExchange;
+use mcp_transport_http::v1::Principal;
 use mcp_types::ServerCapabilities;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, Semaphore};
@@ -259,6 +260,14 @@ impl TestService {
                 let http = inbound.extensions.get::<HttpExchange>().unwrap();
                 let value = http.headers().get("x-test").map(|v| v.to_str().unwrap());
                 json!({"header": value})
+            }
+            "who" => {
+                let http = inbound.extensions.get::<HttpExchange>().unwrap();
+                let principal = inbound.extensions.get::<Principal>();
+                json!({
+                    "subject": principal.map(Principal::subject),
+                    "sees_credential": http.headers().contains_key("authorization"),
+                })
             }
             "panic" => panic!("on purpose"),
             // A flood that nobody reads.

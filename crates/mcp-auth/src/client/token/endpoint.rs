@@ -102,7 +102,8 @@ type Requests = Client<
 >;
 
 impl TokenEndpoint<'_> {
-    /// Asks for a token. A server that wants a nonce in the proof is asked once more with it.
+    /// Asks for a token. A server that wants a nonce in the proof is asked once more with it,
+    /// and so is one whose clock turns out to differ from ours.
     pub(crate) async fn request(
         &self,
         grant: &Grant<'_>,
@@ -112,11 +113,19 @@ impl TokenEndpoint<'_> {
         let mut secrets = grant.secrets();
         secrets.extend(&self.client.secret);
         let mut response = self.send(grant, resource).await?;
+        if self.proof_key.is_some() {
+            let made_at = self.nonces.time_at(self.url, self.now);
+            let off = refuses_with(&response, "invalid_dpop_proof")
+                && self.nonces.learn_clock(self.url, &response.headers, made_at, self.now);
+            if off {
+                response = self.send(grant, resource).await?;
+            }
+        }
         let learned = self.nonces.learn(self.url, Role::Authorization, &response.headers);
-        if self.proof_key.is_some() && learned && wants_nonce(&response) {
+        if self.proof_key.is_some() && learned && refuses_with(&response, "use_dpop_nonce") {
             response = self.send(grant, resource).await?;
             self.nonces.learn(self.url, Role::Authorization, &response.headers);
-            if wants_nonce(&response) {
+            if refuses_with(&response, "use_dpop_nonce") {
                 return Err(AuthErrorKind::NonceLoop);
             }
         }
@@ -260,7 +269,8 @@ impl TokenEndpoint<'_> {
         let proof = match self.proof_key {
             Some(key) => {
                 let nonce = self.nonces.newest(self.url, Role::Authorization);
-                Some(dpop::proof(key, "POST", self.url, None, nonce.as_deref(), self.now)?)
+                let now = self.nonces.time_at(self.url, self.now);
+                Some(dpop::proof(key, "POST", self.url, None, nonce.as_deref(), now)?)
             }
             None => None,
         };
@@ -326,10 +336,10 @@ fn carried<T>(result: Result<T, RequestTokenError<Carried, BasicErrorResponse>>)
     }
 }
 
-fn wants_nonce(response: &FetchResponse) -> bool {
+fn refuses_with(response: &FetchResponse, code: &str) -> bool {
     response.status.is_client_error()
         && crate::json::object(&response.body)
-            .is_some_and(|body| crate::json::text(&body, "error") == Some("use_dpop_nonce"))
+            .is_some_and(|body| crate::json::text(&body, "error") == Some(code))
 }
 
 /// The code with which a token endpoint refused, if that is what happened.

@@ -51,6 +51,8 @@ pub struct Behavior {
     pub dpop: bool,
     /// Demands nonces in proofs.
     pub dpop_nonces: bool,
+    /// Finds fault with every proof.
+    pub distrusts_proofs: bool,
     /// Gives bearer tokens although a proof came.
     pub downgrades: bool,
     /// Gives access tokens for this audience, whatever was asked.
@@ -85,6 +87,7 @@ impl Default for Behavior {
             expires_in: None,
             dpop: false,
             dpop_nonces: false,
+            distrusts_proofs: false,
             downgrades: false,
             audience: None,
             token_fault: None,

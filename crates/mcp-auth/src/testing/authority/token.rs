@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use hyper::header::{HeaderName, HeaderValue, LOCATION};
+use hyper::header::{DATE, HeaderName, HeaderValue, LOCATION};
 use hyper::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
@@ -9,6 +9,8 @@ use crate::jose::{Compact, PublicKey};
 use crate::{FetchResponse, ScopeSet, crypto, json as read};
 
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
+/// How old a proof may be, in seconds, or how far ahead.
+const PROOF_AGE: u64 = 300;
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
@@ -46,7 +48,7 @@ impl Authority {
             Ok(bound_to) => bound_to,
             Err(error) => {
                 let mut response = refused((BAD, error));
-                self.add_nonce(&mut response);
+                self.add_headers(&mut response);
                 return response;
             }
         };
@@ -62,7 +64,7 @@ impl Authority {
             Ok(body) => answer(StatusCode::OK, &body),
             Err(refusal) => refused(refusal),
         };
-        self.add_nonce(&mut response);
+        self.add_headers(&mut response);
         response
     }
 
@@ -347,10 +349,15 @@ impl Authority {
         let claims = proof.unverified_claims();
         let mut target = asked.url.clone();
         target.set_query(None);
-        let holds = proof.kind().as_deref() == Some("dpop+jwt")
+        let holds = !state.behavior.distrusts_proofs
+            && proof.kind().as_deref() == Some("dpop+jwt")
             && proof.verify(&key)
             && read::text(claims, "htm") == Some(asked.method.as_str())
-            && read::text(claims, "htu") == Some(target.as_str());
+            && read::text(claims, "htu") == Some(target.as_str())
+            && claims
+                .get("iat")
+                .and_then(Value::as_u64)
+                .is_some_and(|made| state.seconds().abs_diff(made) <= PROOF_AGE);
         if !holds {
             return Err(NO);
         }
@@ -363,8 +370,11 @@ impl Authority {
         if first { Ok(Some(key.thumbprint().as_str().to_owned())) } else { Err(NO) }
     }
 
-    fn add_nonce(&self, response: &mut FetchResponse) {
+    fn add_headers(&self, response: &mut FetchResponse) {
         let state = self.lock();
+        if let Ok(date) = HeaderValue::try_from(httpdate::fmt_http_date((state.now)())) {
+            response.headers.insert(DATE, date);
+        }
         if state.behavior.dpop_nonces
             && let Ok(nonce) = HeaderValue::try_from(format!("nonce-{}", state.nonce))
         {
