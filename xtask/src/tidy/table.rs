@@ -94,6 +94,7 @@ pub(crate) const ROWS: &[Row] = &[
         ours_optional: &[],
         outside: &[
             "base64",
+            "httpdate",
             "getrandom",
             "http",
             "http-body",
