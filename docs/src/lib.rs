@@ -15,4 +15,9 @@ pages! {
     architecture = "../architecture.md";
     dependencies = "../dependencies.md";
     releasing = "../releasing.md";
+
+    guide_authorization_client = "../guide/authorization-client.md";
+    guide_authorization_server = "../guide/authorization-server.md";
+    guide_authorization_threats = "../guide/authorization-threats.md";
+    guide_authorization_verifier = "../guide/authorization-verifier.md";
 }
