@@ -4,3 +4,4 @@
 pub mod auth;
 pub mod everything;
 pub mod interop;
+pub mod soak;

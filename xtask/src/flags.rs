@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 
-use crate::{bench, ci, codegen, conformance, deny, fuzz, package, schema, shell, tidy};
+use crate::{
+    bench, ci, codegen, conformance, deny, fuzz, package, schema, semver, shell, soak, tidy,
+};
 
 /// One sub-command of `cargo xtask`.
 pub(crate) struct Command {
@@ -65,6 +67,18 @@ pub(crate) const COMMANDS: &[Command] = &[
         usage: "[--allow-dirty]",
         about: "build, compile and inspect what goes to a registry",
         run: package::run,
+    },
+    Command {
+        name: "semver",
+        usage: "",
+        about: "compare each crate with its last release (needs cargo-semver-checks)",
+        run: semver::run,
+    },
+    Command {
+        name: "soak",
+        usage: "[--minutes N] [--sessions N] [--children N] [--seed N]",
+        about: "many sessions at once, with everything going wrong: nothing lost, nothing twice",
+        run: soak::run,
     },
     Command {
         name: "bench",

@@ -10,7 +10,9 @@ mod fresh;
 mod fuzz;
 mod package;
 mod schema;
+mod semver;
 mod shell;
+mod soak;
 mod tidy;
 mod workspace;
 
