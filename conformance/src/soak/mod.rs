@@ -28,6 +28,7 @@ use self::report::{Counts, Sample};
 
 /// What a run is made of.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "it is made by the program beside it")]
 pub struct Options {
     /// How long.
     pub time: Duration,

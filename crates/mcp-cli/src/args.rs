@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use mcp_transport_http::client::Transport;
 use mcp_types::LoggingLevel;
 
 use crate::help::Topic;
@@ -18,10 +20,24 @@ pub(crate) enum Invocation {
     Demo {
         /// Long messages are not cut.
         full: bool,
+        /// They talk over HTTP.
+        http: bool,
     },
     /// Be the server of the demo.
-    DemoServer,
+    DemoServer(DemoServer),
     Run(Box<Run>),
+}
+
+/// How the server of the demo is reached.
+#[derive(Debug, PartialEq)]
+pub(crate) enum DemoServer {
+    Stdio,
+    Http {
+        /// Where it listens.
+        address: String,
+        /// It ends with its stdin.
+        leashed: bool,
+    },
 }
 
 /// A command that talks to a server.
@@ -121,10 +137,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocati
             words.end()?;
             return Ok(Invocation::Help(topic));
         }
-        "demo-server" => {
-            words.end()?;
-            return Ok(Invocation::DemoServer);
-        }
+        "demo-server" => return demo_server(words),
         option if option.starts_with('-') => {
             return Err(UsageError::new(format!("the command comes first, not {option}")));
         }
@@ -132,6 +145,22 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocati
     }
     let topic = topic(&first)?;
     command(topic, words).map_err(|error| error.about(topic))
+}
+
+/// `[--http [--addr ADDR] [--leash]]`.
+fn demo_server(mut words: Words) -> Result<Invocation, UsageError> {
+    let (mut http, mut leashed) = (false, false);
+    let mut address = "127.0.0.1:0".to_owned();
+    while let Some(word) = words.next()? {
+        match word.as_str() {
+            "--http" => http = true,
+            "--addr" => address = words.value("--addr", None)?,
+            "--leash" => leashed = true,
+            other => return Err(UsageError::new(format!("{other:?} is one word too many"))),
+        }
+    }
+    let server = if http { DemoServer::Http { address, leashed } } else { DemoServer::Stdio };
+    Ok(Invocation::DemoServer(server))
 }
 
 fn topic(name: &str) -> Result<Topic, UsageError> {
@@ -146,8 +175,9 @@ fn command(topic: Topic, mut words: Words) -> Result<Invocation, UsageError> {
     let mut options = Options::default();
     let mut free = Vec::new();
     let mut whole = None;
-    let mut full = false;
+    let (mut full, mut http) = (false, false);
     let mut server = None;
+    let mut remote = Remote::default();
     while let Some(word) = words.next()? {
         if word == "--" {
             server = Some(words.rest());
@@ -171,6 +201,7 @@ fn command(topic: Topic, mut words: Words) -> Result<Invocation, UsageError> {
         match name {
             "-h" | "--help" => return Ok(Invocation::Help(Some(topic))),
             "--full" if topic == Topic::Demo => flag(&mut full)?,
+            "--http" if topic == Topic::Demo => flag(&mut http)?,
             _ if topic == Topic::Demo => return Err(unknown(name, topic)),
             "--json" => flag(&mut options.json)?,
             "-v" | "--verbose" => flag(&mut options.verbose)?,
@@ -178,6 +209,9 @@ fn command(topic: Topic, mut words: Words) -> Result<Invocation, UsageError> {
             "--max-time" => options.max_time = Some(duration(&words.value(name, value)?)?),
             "--env" => options.env.push(variable(&words.value(name, value)?)?),
             "--cwd" => options.cwd = Some(words.value(name, value)?.into()),
+            "--url" => remote.url = Some(words.value(name, value)?),
+            "--header" => remote.header(&words.value(name, value)?)?,
+            "--transport" => remote.transport = Some(transport(&words.value(name, value)?)?),
             "--log" => options.log = Some(level(&words.value(name, value)?)?),
             "--args" if topic == Topic::Call => {
                 whole = Some(Source::read(words.value(name, value)?));
@@ -189,7 +223,7 @@ fn command(topic: Topic, mut words: Words) -> Result<Invocation, UsageError> {
         if server.is_some() || !free.is_empty() {
             return Err(UsageError::new("the demo brings its own server"));
         }
-        return Ok(Invocation::Demo { full });
+        return Ok(Invocation::Demo { full, http });
     }
     let mut free = free.into_iter();
     let mut one = |what: &str| {
@@ -215,19 +249,73 @@ fn command(topic: Topic, mut words: Words) -> Result<Invocation, UsageError> {
             });
             Command::Prompt { name, arguments: arguments.collect::<Result<_, _>>()? }
         }
-        Topic::Demo => return Ok(Invocation::Demo { full }),
+        Topic::Demo => return Ok(Invocation::Demo { full, http }),
     };
     if let Some(more) = free.next() {
         let hint = "the server's command comes after --";
         return Err(UsageError::new(format!("{more:?} is one word too many; {hint}")));
     }
-    let target = match server {
-        Some(command) => Target::command(command),
-        None => None,
-    };
-    let missing = || UsageError::new("which server? Its command comes at the end, after --");
-    let target = target.ok_or_else(missing)?;
+    let target = remote.or_command(server, &options)?;
     Ok(Invocation::Run(Box::new(Run { command, options, target })))
+}
+
+/// What the options say of a server that is reached by HTTP.
+#[derive(Default)]
+struct Remote {
+    url: Option<String>,
+    headers: HeaderMap,
+    transport: Option<Transport>,
+}
+
+impl Remote {
+    /// `Name: value`.
+    fn header(&mut self, text: &str) -> Result<(), UsageError> {
+        // The value may be a secret: it is not repeated.
+        let wrong = || UsageError::new("a header is 'Name: value'");
+        let (name, value) = text.split_once(':').ok_or_else(wrong)?;
+        let name = HeaderName::try_from(name.trim()).map_err(|_| wrong())?;
+        let mut value = HeaderValue::try_from(value.trim()).map_err(|_| {
+            UsageError::new(format!("the value of the header {name} has characters it can't have"))
+        })?;
+        value.set_sensitive(true);
+        self.headers.append(name, value);
+        Ok(())
+    }
+
+    /// The server: this one, or the command that comes after `--`.
+    fn or_command(
+        self,
+        command: Option<Vec<OsString>>,
+        options: &Options,
+    ) -> Result<Target, UsageError> {
+        match (self.url, command) {
+            (Some(_), Some(_)) => Err(UsageError::new("a server has a URL or a command, not both")),
+            (Some(_), None) if options.cwd.is_some() || !options.env.is_empty() => {
+                Err(UsageError::new("--env and --cwd are for servers that are started"))
+            }
+            (Some(url), None) => {
+                let transport = self.transport.unwrap_or(Transport::Auto);
+                Ok(Target::Url { url, headers: self.headers, transport })
+            }
+            (None, _) if self.transport.is_some() || !self.headers.is_empty() => {
+                Err(UsageError::new("--header and --transport are for servers with a --url"))
+            }
+            (None, command) => command.and_then(Target::command).ok_or_else(|| {
+                UsageError::new(
+                    "which server? Its command comes at the end, after --, or its URL by --url",
+                )
+            }),
+        }
+    }
+}
+
+fn transport(text: &str) -> Result<Transport, UsageError> {
+    match text {
+        "auto" => Ok(Transport::Auto),
+        "http" => Ok(Transport::StreamableHttp),
+        "sse" => Ok(Transport::LegacySse),
+        _ => Err(UsageError::new(format!("{text:?} is no transport; they are auto, http and sse"))),
+    }
 }
 
 /// The words before `--`, as text.
@@ -428,6 +516,15 @@ mod tests {
     }
 
     #[test]
+    fn a_server_may_be_somewhere_else() {
+        let run = run("tools --url http://x/mcp --transport=sse --header Authorization:b --json");
+        let Target::Url { url, headers, transport } = run.target else { panic!("no URL") };
+        assert_eq!((url.as_str(), transport), ("http://x/mcp", Transport::LegacySse));
+        assert_eq!(headers["authorization"], "b");
+        assert!(!format!("{headers:?}").contains("\"b\""), "it may be a secret");
+    }
+
+    #[test]
     fn help_is_everywhere() {
         assert_eq!(read("--help"), Ok(Invocation::Help(None)));
         assert_eq!(read("help"), Ok(Invocation::Help(None)));
@@ -435,7 +532,8 @@ mod tests {
         assert_eq!(read("call --help"), Ok(Invocation::Help(Some(Topic::Call))));
         assert_eq!(read("call t -h -- x"), Ok(Invocation::Help(Some(Topic::Call))));
         assert_eq!(read("-V"), Ok(Invocation::Version));
-        assert_eq!(read("demo --full"), Ok(Invocation::Demo { full: true }));
+        assert_eq!(read("demo --full"), Ok(Invocation::Demo { full: true, http: false }));
+        assert_eq!(read("demo --http"), Ok(Invocation::Demo { full: false, http: true }));
     }
 
     #[test]
@@ -462,6 +560,13 @@ mod tests {
             ("read -- x", "which resource?"),
             ("demo -- x", "brings its own server"),
             ("demo --json", "no option --json"),
+            ("tools --url http://x -- y", "not both"),
+            ("tools --url http://x --env A=1", "servers that are started"),
+            ("tools --header A:b -- x", "servers with a --url"),
+            ("tools --transport http -- x", "servers with a --url"),
+            ("tools --url http://x --transport ftp", "they are auto, http and sse"),
+            ("tools --url http://x --header secret", "a header is 'Name: value'"),
+            ("demo-server --http x", "\"x\" is one word too many"),
             ("help me", "no command \"me\""),
         ] {
             let text = complaint(line);

@@ -16,6 +16,8 @@ pub(crate) enum Failure {
     Usage(UsageError),
     #[error("the server can't be started")]
     Spawn(#[source] SpawnError),
+    #[error("the server can't be reached like that")]
+    Url(#[source] mcp_transport_http::client::ConfigError),
     #[error("no conversation with the server came about")]
     Connect(#[source] ConnectError),
     #[error("the request failed")]
@@ -29,6 +31,8 @@ pub(crate) enum Failure {
     Arguments(#[source] serde_json::Error),
     #[error("this program can't be found")]
     Myself(#[source] io::Error),
+    #[error("the server can't listen")]
+    Listen(#[source] mcp_transport_http::server::ListenError),
     #[error("the output can't be written")]
     Output(#[from] io::Error),
     #[error("interrupted")]
@@ -40,13 +44,14 @@ impl Failure {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Tool => 1,
-            Self::Usage(_) | Self::Input(_) | Self::Arguments(_) => 2,
+            Self::Usage(_) | Self::Url(_) | Self::Input(_) | Self::Arguments(_) => 2,
             Self::Connect(ConnectError::TimedOut { .. })
             | Self::Request(ClientError::TimedOut { .. }) => 4,
             Self::Request(ClientError::Refused { .. } | ClientError::Unsupported(_)) => 5,
             Self::Spawn(_)
             | Self::Connect(_)
             | Self::Request(_)
+            | Self::Listen(_)
             | Self::Myself(_)
             | Self::Output(_) => 3,
             // As a shell has it for SIGINT and SIGPIPE.
@@ -57,7 +62,7 @@ impl Failure {
     /// One word for programs.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
-            Self::Usage(_) => "usage",
+            Self::Usage(_) | Self::Url(_) => "usage",
             Self::Spawn(_) => "spawn",
             Self::Connect(ConnectError::TimedOut { .. })
             | Self::Request(ClientError::TimedOut { .. }) => "timeout",
@@ -68,7 +73,7 @@ impl Failure {
             Self::Request(_) => "protocol",
             Self::Tool => "tool",
             Self::Input(_) | Self::Arguments(_) => "arguments",
-            Self::Myself(_) | Self::Output(_) => "io",
+            Self::Listen(_) | Self::Myself(_) | Self::Output(_) => "io",
             Self::Interrupted => "interrupted",
         }
     }

@@ -47,13 +47,16 @@ impl Topic {
 
     pub(crate) const fn options(self) -> &'static [&'static str] {
         match self {
-            Self::Demo => &["--full", "--help"],
+            Self::Demo => &["--full", "--http", "--help"],
             Self::Call => &[
                 "--json",
                 "--timeout",
                 "--max-time",
                 "--env",
                 "--cwd",
+                "--url",
+                "--header",
+                "--transport",
                 "--log",
                 "--verbose",
                 "--help",
@@ -65,6 +68,9 @@ impl Topic {
                 "--max-time",
                 "--env",
                 "--cwd",
+                "--url",
+                "--header",
+                "--transport",
                 "--log",
                 "--verbose",
                 "--help",
@@ -100,9 +106,11 @@ const ALL: &str = "\
 Talk to servers of the Model Context Protocol.
 
 Usage: mcp COMMAND [OPTIONS] -- SERVER [ARGS…]
+       mcp COMMAND [OPTIONS] --url URL
 
 SERVER is a program that speaks the protocol on its stdin and stdout. It is
-started for the command, and ended after it.
+started for the command, and ended after it. A server at a URL is spoken to over
+HTTP.
 
 Commands:
   demo        Show a client and a server talk, and explain what they say
@@ -120,6 +128,7 @@ Examples:
   mcp demo
   mcp tools -- npx -y @modelcontextprotocol/server-everything
   mcp call get-sum a=2 b=3 -- npx -y @modelcontextprotocol/server-everything
+  mcp tools --url https://mcp.example.com/mcp --header 'Authorization: Bearer …'
 ";
 
 const OPTIONS: &str = "\
@@ -131,6 +140,12 @@ Options:
   --env NAME=VALUE  Set a variable for the server; NAME alone passes it on. The
                     server sees no other but a few such as PATH and HOME
   --cwd DIR         Start the server in this directory
+  --url URL         Where the server is, in place of its command
+  --header 'NAME: VALUE'
+                    Send this with every HTTP request; may be repeated
+  --transport KIND  auto, http or sse: Streamable HTTP, the HTTP+SSE that was
+                    before it, or whichever the server speaks (auto). Proxies
+                    are taken from HTTPS_PROXY, HTTP_PROXY and NO_PROXY
   --log LEVEL       Show what the server logs from this level on
   -v, --verbose     Show what the server writes to its stderr
   -h, --help        Print this
@@ -149,13 +164,14 @@ Exit codes:
 const DEMO: &str = "\
 Show a client and a server talk, and explain what they say.
 
-Usage: mcp demo [--full]
+Usage: mcp demo [--http] [--full]
 
 The program starts itself again as a small server in a child process, and talks
 to it over its stdin and stdout: the handshake, tools, progress, errors, a
 question back, a prompt, a resource. Every message is shown.
 
 Options:
+  --http      Talk over HTTP, and show requests, answers and streams
   --full      Show long messages to their end
   -h, --help  Print this
 ";
@@ -163,25 +179,25 @@ Options:
 const INFO: &str = "\
 Say what the server is and what it can do.
 
-Usage: mcp info [OPTIONS] -- SERVER [ARGS…]
+Usage: mcp info [OPTIONS] (-- SERVER [ARGS…] | --url URL)
 ";
 
 const PING: &str = "\
 Ask the server for a sign of life.
 
-Usage: mcp ping [OPTIONS] -- SERVER [ARGS…]
+Usage: mcp ping [OPTIONS] (-- SERVER [ARGS…] | --url URL)
 ";
 
 const TOOLS: &str = "\
 List the tools of the server, each with its parameters.
 
-Usage: mcp tools [OPTIONS] -- SERVER [ARGS…]
+Usage: mcp tools [OPTIONS] (-- SERVER [ARGS…] | --url URL)
 ";
 
 const CALL: &str = "\
 Call a tool.
 
-Usage: mcp call TOOL [KEY=VALUE…] [OPTIONS] -- SERVER [ARGS…]
+Usage: mcp call TOOL [KEY=VALUE…] [OPTIONS] (-- SERVER [ARGS…] | --url URL)
 
 Arguments of the tool:
   KEY=VALUE         VALUE is JSON where it can be read as JSON, else text;
@@ -202,26 +218,26 @@ prints what it says, and the exit code is 1.
 const RESOURCES: &str = "\
 List the resources of the server, and the templates of resources.
 
-Usage: mcp resources [OPTIONS] -- SERVER [ARGS…]
+Usage: mcp resources [OPTIONS] (-- SERVER [ARGS…] | --url URL)
 ";
 
 const READ: &str = "\
 Read a resource. Text is printed as it is, bytes are described; with --json both
 are there.
 
-Usage: mcp read URI [OPTIONS] -- SERVER [ARGS…]
+Usage: mcp read URI [OPTIONS] (-- SERVER [ARGS…] | --url URL)
 ";
 
 const PROMPTS: &str = "\
 List the prompts of the server, each with its arguments.
 
-Usage: mcp prompts [OPTIONS] -- SERVER [ARGS…]
+Usage: mcp prompts [OPTIONS] (-- SERVER [ARGS…] | --url URL)
 ";
 
 const PROMPT: &str = "\
 Fill in a prompt, and print its messages.
 
-Usage: mcp prompt NAME [KEY=VALUE…] [OPTIONS] -- SERVER [ARGS…]
+Usage: mcp prompt NAME [KEY=VALUE…] [OPTIONS] (-- SERVER [ARGS…] | --url URL)
 ";
 
 #[cfg(test)]

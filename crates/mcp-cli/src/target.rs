@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::sync::{Mutex, PoisonError};
 
+use hyper::HeaderMap;
 use mcp_client::{Builder, Client, ConnectError};
 use mcp_jsonrpc::link::v1::Link;
 use mcp_lifecycle::RevisionSet;
+use mcp_transport_http::client::{Config, HttpConnector, HttpLink, ProxyConfig, Transport};
 use mcp_transport_stdio::{ChildCommand, ChildHandle, ChildLink, Stderr};
 use mcp_types::LoggingLevel;
 
@@ -18,6 +20,8 @@ use crate::output::Screen;
 pub(crate) enum Target {
     /// A program to start.
     Command { program: OsString, args: Vec<OsString> },
+    /// Where it listens.
+    Url { url: String, headers: HeaderMap, transport: Transport },
 }
 
 impl Target {
@@ -27,16 +31,42 @@ impl Target {
         Some(Self::Command { program: words.next()?, args: words.collect() })
     }
 
-    fn start(&self, options: &Options) -> Result<ChildLink, Failure> {
-        let Self::Command { program, args } = self;
-        let stderr = if options.verbose { Stderr::Inherit } else { Stderr::Discard };
-        let mut command =
-            ChildCommand::new(program).args(args).envs(options.env.iter().cloned()).stderr(stderr);
-        if let Some(directory) = &options.cwd {
-            command = command.current_dir(directory);
+    /// Connects once, with the revisions that `builder` speaks.
+    async fn connect(
+        &self,
+        builder: Builder,
+        options: &Options,
+        servers: &Servers,
+    ) -> Result<Result<Client, ConnectError>, Failure> {
+        match self {
+            Self::Command { program, args } => {
+                let link = start(program, args, options)?;
+                servers.add(&link);
+                Ok(builder.connect(link).await)
+            }
+            Self::Url { url, headers, transport } => {
+                Ok(builder.connect(open(url, headers, *transport)?).await)
+            }
         }
-        command.spawn().map_err(Failure::Spawn)
     }
+}
+
+fn start(program: &OsString, args: &[OsString], options: &Options) -> Result<ChildLink, Failure> {
+    let stderr = if options.verbose { Stderr::Inherit } else { Stderr::Discard };
+    let mut command =
+        ChildCommand::new(program).args(args).envs(options.env.iter().cloned()).stderr(stderr);
+    if let Some(directory) = &options.cwd {
+        command = command.current_dir(directory);
+    }
+    command.spawn().map_err(Failure::Spawn)
+}
+
+fn open(url: &str, headers: &HeaderMap, transport: Transport) -> Result<HttpLink, Failure> {
+    let mut config = Config::new();
+    config.transport = transport;
+    config.headers = headers.clone();
+    config.proxy = ProxyConfig::from_env().map_err(Failure::Url)?;
+    Ok(HttpConnector::new(url, config).map_err(Failure::Url)?.link())
 }
 
 /// The servers that were started, so that none of them outlives this program.
@@ -65,21 +95,19 @@ impl Servers {
     }
 }
 
-/// Starts the server and agrees with it on a revision.
+/// Starts the server, or finds it, and agrees with it on a revision.
 pub(crate) async fn connect(
     target: &Target,
     options: &Options,
     servers: &Servers,
     screen: Screen,
 ) -> Result<Client, Failure> {
-    let open = || -> Result<ChildLink, Failure> {
-        let link = target.start(options)?;
-        servers.add(&link);
-        Ok(link)
-    };
-    let outcome = builder(options, screen).connect(open()?).await;
+    let outcome = target.connect(builder(options, screen), options, servers).await?;
     let client = match retry(&outcome) {
-        Some(revisions) => builder(options, screen).revisions(revisions).connect(open()?).await,
+        Some(revisions) => {
+            let builder = builder(options, screen).revisions(revisions);
+            target.connect(builder, options, servers).await?
+        }
         None => outcome,
     };
     let client = client.map_err(Failure::Connect)?;

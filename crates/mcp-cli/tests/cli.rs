@@ -6,8 +6,9 @@
     reason = "helpers of tests are tests, too"
 )]
 
-use std::io::Write as _;
-use std::process::{Command, Output, Stdio};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
@@ -93,6 +94,141 @@ fn the_demo_shows_a_whole_conversation() {
     assert!(demo.stdout.contains("more characters"));
     let full = mcp(&["demo", "--full"]);
     assert!(full.code == 0 && !full.stdout.contains("more characters"));
+}
+
+#[test]
+fn the_demo_shows_the_same_over_http() {
+    let demo = mcp(&["demo", "--http"]);
+    assert_eq!(demo.code, 0, "{}", demo.stderr);
+    assert_eq!(demo.stderr, "");
+    let mut rest = demo.stdout.as_str();
+    for part in [
+        "1. The handshake",
+        "→ POST /mcp\n       accept: application/json, text/event-stream\n     → {\"jsonrpc\"",
+        "← 200 OK application/json\n       mcp-session-id: ",
+        "← {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\"",
+        "→ POST /mcp\n       mcp-session-id: ",
+        "mcp-protocol-version: 2025-11-25",
+        "\"notifications/initialized\"",
+        "← 202 Accepted",
+        "→ GET /mcp",
+        "← 200 OK text/event-stream",
+        "They speak 2025-11-25.",
+        "4 tools: add, divide, count, greet.",
+        "sum = 42.",
+        "← 200 OK text/event-stream",
+        ": a place to come back to)",
+        "\"method\":\"notifications/progress\"",
+        "counted to 3",
+        "7. A question back",
+        "\"method\":\"elicitation/create\"",
+        "Hello, Ada!",
+        "→ DELETE /mcp",
+        "← 204 No Content",
+        "The server has ended, exit status: 0.",
+    ] {
+        let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} is missing in:\n{rest}"));
+        rest = &rest[at + part.len()..];
+    }
+}
+
+/// The demo's server on HTTP; it ends with this.
+struct Remote {
+    server: Child,
+    url: String,
+}
+
+impl Remote {
+    fn start() -> Self {
+        let mut server = Command::new(MCP)
+            .args(["demo-server", "--http", "--leash"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim_end().strip_prefix("listening on ").unwrap().to_owned();
+        Self { server, url }
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        drop(self.server.stdin.take());
+        let _ = self.server.wait();
+    }
+}
+
+#[test]
+fn a_server_at_a_url_is_like_any_other() {
+    let remote = Remote::start();
+    for transport in ["auto", "http"] {
+        let at = |args: &[&str]| {
+            mcp(&[args, &["--url", &remote.url, "--transport", transport]].concat())
+        };
+        let tools = at(&["tools"]);
+        assert_eq!((tools.code, tools.stderr.as_str()), (0, ""));
+        assert_eq!(tools.stdout, with_demo(&["tools"]).stdout);
+        let sum = at(&["call", "add", "a=1", "b:=2", "--header", "X-Test: 1"]);
+        assert_eq!((sum.code, sum.stdout.as_str()), (0, "{\"sum\":3.0}\n"), "{}", sum.stderr);
+        assert!(at(&["ping"]).stdout.starts_with("demo-server answered in "));
+        assert_eq!(at(&["read", "demo://motto"]).stdout, "Say what you do, do what you say.\n");
+        assert_eq!(at(&["call", "divide", "dividend=1", "divisor=0"]).code, 1);
+        assert_eq!(at(&["read", "demo://nothing"]).code, 5);
+    }
+    // It speaks no HTTP+SSE.
+    let sse = mcp(&["tools", "--url", &remote.url, "--transport", "sse"]);
+    assert_eq!(sse.code, 3, "{}", sse.stderr);
+    let wrong = remote.url.replace("/mcp", "/other");
+    assert_eq!(mcp(&["tools", "--url", &wrong]).code, 0, "this server is the same everywhere");
+}
+
+/// Answers one connection after the other with `answer`, and gives the heads it has seen.
+fn play(answer: &'static str) -> (String, std::thread::JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let seen = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() == 1 {
+            head.push(byte[0]);
+        }
+        stream.write_all(answer.as_bytes()).unwrap();
+        String::from_utf8(head).unwrap()
+    });
+    (url, seen)
+}
+
+#[test]
+fn a_server_that_turns_the_caller_away_is_quoted_and_secrets_are_not() {
+    let answer = "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\
+                  Connection: close\r\n\r\nmembers!!";
+    let (url, seen) = play(answer);
+    let header = "Authorization: Bearer hush-hush";
+    let refused = mcp(&["ping", "--url", &url, "--transport", "http", "--header", header]);
+    let head = seen.join().unwrap().to_ascii_lowercase();
+    assert!(head.contains("authorization: bearer hush-hush\r\n"), "{head}");
+    assert_eq!(refused.code, 3);
+    assert!(refused.stderr.contains("403") && refused.stderr.contains("members!!"));
+    assert!(!refused.stderr.contains("hush-hush"));
+}
+
+#[test]
+fn a_url_that_leads_nowhere_is_said_so() {
+    // A port that was free a moment ago.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = mcp(&["tools", "--url", &format!("http://{free}/mcp")]);
+    assert_eq!(nobody.code, 3);
+    assert!(nobody.stderr.contains(&free.to_string()), "{}", nobody.stderr);
+    for url in ["ftp://x/", "not a url", "https://user:secret@x/mcp"] {
+        let wrong = mcp(&["tools", "--url", url]);
+        assert_eq!(wrong.code, 2, "{url}: {}", wrong.stderr);
+        assert!(!wrong.stderr.contains("secret"), "{}", wrong.stderr);
+    }
+    let own = mcp(&["tools", "--url", "http://x/mcp", "--header", "Mcp-Session-Id: 1"]);
+    assert_eq!(own.code, 2, "{}", own.stderr);
 }
 
 #[test]

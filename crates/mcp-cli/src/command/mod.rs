@@ -23,8 +23,8 @@ pub(crate) async fn run(
     servers: &Servers,
 ) -> Result<(), Failure> {
     match invocation {
-        Invocation::Demo { full } => demo::run(full, screen, servers).await,
-        Invocation::DemoServer => demo::server::run().await,
+        Invocation::Demo { full, http } => demo::run(full, http, screen, servers).await,
+        Invocation::DemoServer(way) => demo::server::run(way, screen).await,
         Invocation::Run(run) => talk(*run, screen, servers).await,
         // Neither needs a runtime.
         Invocation::Help(_) | Invocation::Version => Ok(()),

@@ -1,5 +1,6 @@
 //! The server that the demo talks to: one of everything, and none of it useful.
 
+use std::io;
 use std::time::Duration;
 
 use mcp_jsonrpc::link::v1::LinkError;
@@ -7,6 +8,7 @@ use mcp_server::prompt::PromptEntry;
 use mcp_server::resource::ResourceEntry;
 use mcp_server::tool::{Parsed, ToolEntry};
 use mcp_server::{Context, Server, ToolError, ToolSchema};
+use mcp_transport_http::server::{Endpoint, Listener};
 use mcp_types::{
     CallToolResult, ElicitAction, ElicitRequestFormParams, ElicitValue, LoggingLevel,
     RequestedSchema,
@@ -14,14 +16,40 @@ use mcp_types::{
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::args::DemoServer;
 use crate::failure::Failure;
+use crate::output::Screen;
 
-/// Serves on stdin and stdout until the client leaves.
-pub(crate) async fn run() -> Result<(), Failure> {
-    server()
-        .serve(mcp_transport_stdio::stdio())
-        .await
-        .map_err(|cause: LinkError| Failure::Output(std::io::Error::other(cause)))
+/// How the line that says where the server is begins.
+pub(super) const LISTENING: &str = "listening on ";
+
+/// Serves until the client leaves, or until it is told to end.
+pub(crate) async fn run(way: DemoServer, screen: Screen) -> Result<(), Failure> {
+    match way {
+        DemoServer::Stdio => server()
+            .serve(mcp_transport_stdio::stdio())
+            .await
+            .map_err(|cause: LinkError| Failure::Output(io::Error::other(cause))),
+        DemoServer::Http { address, leashed } => http(&address, leashed, screen).await,
+    }
+}
+
+/// Serves over HTTP, and says on the first line of stdout where.
+async fn http(address: &str, leashed: bool, screen: Screen) -> Result<(), Failure> {
+    let endpoint = Endpoint::new(server());
+    let listener = Listener::bind(endpoint, address).await.map_err(Failure::Listen)?;
+    screen.line(&format!("{LISTENING}http://{}/mcp", listener.local_addr()))?;
+    let end = async {
+        if leashed {
+            let mut nothing = tokio::io::sink();
+            // However it ends, it has ended.
+            let _ = tokio::io::copy(&mut tokio::io::stdin(), &mut nothing).await;
+        } else {
+            std::future::pending::<()>().await;
+        }
+    };
+    listener.run(end).await;
+    Ok(())
 }
 
 #[derive(Deserialize)]
