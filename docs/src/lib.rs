@@ -15,6 +15,7 @@ pages! {
     architecture = "../architecture.md";
     dependencies = "../dependencies.md";
     releasing = "../releasing.md";
+    reliability = "../reliability.md";
     versioning = "../versioning.md";
 
     guide_authorization_client = "../guide/authorization-client.md";

@@ -1,12 +1,12 @@
-//! `bench-server stdio | http ADDR`: the server that independent drivers load. Written with the public API
-//! only, with default limits.
+//! `bench-server stdio | http ADDR [sse]`: the server that independent drivers load. Written with the public
+//! API only, with default limits. `sse` answers every request by a stream.
 #![expect(clippy::print_stderr, reason = "a program says there what goes wrong")]
 
 use std::process::ExitCode;
 
 use mcp_server::tool::{Args, Json, ToolEntry};
 use mcp_server::{Context, Server};
-use mcp_transport_http::server::{Endpoint, Listener};
+use mcp_transport_http::server::{Answers, Config, Endpoint, Listener};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,8 +84,9 @@ async fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["stdio"] => stdio().await,
-        ["http", address] => http(address).await,
-        _ => Err("usage: bench-server stdio | http ADDR".into()),
+        ["http", address] => http(address, Answers::ByFirstEmission).await,
+        ["http", address, "sse"] => http(address, Answers::EventStream).await,
+        _ => Err("usage: bench-server stdio | http ADDR [sse]".into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -101,8 +102,11 @@ async fn stdio() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-async fn http(address: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let listener = Listener::bind(Endpoint::new(server()), address).await?;
+async fn http(address: &str, answers: Answers) -> Result<(), Box<dyn std::error::Error>> {
+    let mut config = Config::new();
+    config.answers = answers;
+    let endpoint = Endpoint::builder(server()).config(config).build();
+    let listener = Listener::bind(endpoint, address).await?;
     eprintln!("listening on http://{}/mcp", listener.local_addr());
     listener.run(std::future::pending()).await;
     Ok(())

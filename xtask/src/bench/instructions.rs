@@ -1,9 +1,9 @@
-//! Instructions that an echo call over stdio takes, counted by callgrind. Unlike times they are
-//! the same on every run, within a percent.
+//! Instructions that an echo call takes, counted by callgrind. Unlike times they are the same on
+//! every run, within a percent, so that they can be held to a bound.
 
 use std::{
     fmt::Write as _,
-    io::Write as _,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     path::Path,
     process::{Command, Stdio},
 };
@@ -11,41 +11,123 @@ use std::{
 use anyhow::{Context as _, bail};
 
 use super::stdio::Programs;
-use crate::shell;
+use crate::{flags, shell};
 
 /// A long run minus a short one: what happens once falls out.
 const CALLS: [u64; 2] = [1000, 6000];
 
-/// Counts for the least that a server can do, and for ours.
-pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
-    if let Some(arg) = args.first() {
-        bail!("unknown argument `{arg}`");
-    }
-    let programs = Programs::build()?;
-    let floor = count(&programs.path("floor-stdio"), &[])?;
-    let ours = count(&programs.path("bench-server"), &["stdio"])?;
-    shell::say(format_args!("{:<8} {floor:>8} instructions a call", "floor"));
-    let tenths = ours.saturating_mul(10) / floor.max(1);
-    let (whole, tenth) = (tenths / 10, tenths % 10);
-    shell::say(format_args!(
-        "{:<8} {ours:>8} instructions a call, {whole}.{tenth} times the floor",
-        "ours"
-    ));
-    Ok(())
+/// What is counted: how the floor and our server are started, and how many tenths of the floor
+/// ours may take. A ratio, since the C library of the machine counts as well.
+const ROADS: [Road; 3] = [
+    Road { name: "stdio", floor: &[], ours: &["stdio"], most: 16 },
+    Road { name: "http, JSON", floor: &[], ours: &["http", "127.0.0.1:0"], most: 22 },
+    Road {
+        name: "http, stream",
+        floor: &["--sse"],
+        ours: &["http", "127.0.0.1:0", "sse"],
+        most: 27,
+    },
+];
+
+struct Road {
+    name: &'static str,
+    floor: &'static [&'static str],
+    ours: &'static [&'static str],
+    most: u64,
 }
 
-fn count(program: &Path, args: &[&str]) -> anyhow::Result<u64> {
+/// Counts for the least that a server can do, and for ours. With `--check` fails when ours takes
+/// more than it may.
+pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
+    flags::only(args, &["--check"])?;
+    match measure()? {
+        faults if args.is_empty() || faults.is_empty() => Ok(()),
+        faults => bail!("{}", faults.join("\n")),
+    }
+}
+
+/// Prints the counts, and says which are beyond their bound.
+pub(crate) fn measure() -> anyhow::Result<Vec<String>> {
+    let programs = Programs::build()?;
+    let mut faults = Vec::new();
+    shell::say(format_args!("{:<14} {:>8} {:>8}  ratio  bound", "road", "floor", "ours"));
+    for Road { name, floor, ours, most } in ROADS {
+        let count = |program: &str, arguments| match name {
+            "stdio" => count(arguments, &programs.path(program), total),
+            _ => {
+                let driver = programs.path("mcp-bench");
+                count(arguments, &programs.path(program), |program, arguments, calls| {
+                    over_http(&driver, program, arguments, calls)
+                })
+            }
+        };
+        let (floor_name, transport) =
+            if name == "stdio" { ("floor-stdio", "stdio") } else { ("floor-http", "HTTP") };
+        let least = count(floor_name, floor)?;
+        let taken = count("bench-server", ours)?;
+        let tenths = taken.saturating_mul(10) / least.max(1);
+        shell::say(format_args!(
+            "{name:<14} {least:>8} {taken:>8}  {:>2}.{}   {:>2}.{}",
+            tenths / 10,
+            tenths % 10,
+            most / 10,
+            most % 10
+        ));
+        if tenths > most {
+            faults.push(format!("an echo over {transport} ({name}) has become too expensive"));
+        }
+    }
+    Ok(faults)
+}
+
+fn count(
+    args: &[&str],
+    program: &Path,
+    total: impl Fn(&Path, &[&str], u64) -> anyhow::Result<u64>,
+) -> anyhow::Result<u64> {
     let [short, long] = CALLS;
     let once = total(program, args, short)?;
     let more = total(program, args, long)?;
     Ok(more.saturating_sub(once) / (long - short))
 }
 
+/// A server that is called by the driver, and then told to end.
+fn over_http(driver: &Path, program: &Path, args: &[&str], calls: u64) -> anyhow::Result<u64> {
+    let mut server = valgrind(program, args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("can't start valgrind; it counts the instructions")?;
+    let mut stderr = BufReader::new(server.stderr.take().context("no pipe")?);
+    let mut report = String::new();
+    let url = loop {
+        let mut line = String::new();
+        if stderr.read_line(&mut line)? == 0 {
+            bail!("the server has ended\n{report}");
+        }
+        if let Some(url) = line.strip_prefix("listening on ") {
+            break url.trim().to_owned();
+        }
+        report.push_str(&line);
+    };
+    let called = shell::run(Command::new(driver).args(["calls", &url, &calls.to_string()]));
+    // It writes its count when it is told to end.
+    let told = shell::run(Command::new("kill").arg(server.id().to_string()));
+    stderr.read_to_string(&mut report)?;
+    server.wait()?;
+    called.and(told)?;
+    parse(&report)
+}
+
+fn valgrind(program: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).args(args);
+    command
+}
+
 fn total(program: &Path, args: &[&str], calls: u64) -> anyhow::Result<u64> {
-    let mut child = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(program)
-        .args(args)
+    let mut child = valgrind(program, args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,6 +1,7 @@
 //! What a message costs.
 
 mod decode;
+mod http;
 mod instructions;
 mod stdio;
 
@@ -31,8 +32,19 @@ const BENCHES: &[Bench] = &[
         run: stdio::run,
     },
     Bench {
+        name: "http",
+        about: "CPU of echo calls over HTTP, as a ratio to the least that a server can do",
+        run: http::calls,
+    },
+    Bench {
+        name: "sessions",
+        about: "memory and CPU of sessions, idle and with an open stream",
+        run: http::sessions,
+    },
+    Bench {
         name: "instructions",
-        about: "instructions of an echo call over stdio, next to the least; needs valgrind",
+        about: "instructions of an echo call, next to the least, and held to a bound by --check; \
+                needs valgrind",
         run: instructions::run,
     },
 ];

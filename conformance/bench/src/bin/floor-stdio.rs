@@ -1,36 +1,12 @@
-//! The least that a stdio server can do and still answer an echo: parse, with borrowed serde_json,
-//! exactly what the answer needs, and write everything that is ready in one go.
-//!
-//! It checks nothing, and is no MCP server: it is what ours is measured against.
+//! The least that a stdio server can do: what is ready is parsed, and everything that is answered
+//! is written in one go.
 
 use std::io;
 
+use mcp_bench::floor::answer;
 use memchr::memchr;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
-
-#[derive(Deserialize)]
-struct Request<'a> {
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    method: &'a str,
-    #[serde(borrow)]
-    params: Option<Params<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Params<'a> {
-    #[serde(borrow)]
-    arguments: Option<Arguments<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Arguments<'a> {
-    #[serde(borrow)]
-    text: std::borrow::Cow<'a, str>,
-}
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> io::Result<()> {
@@ -43,7 +19,9 @@ async fn main() -> io::Result<()> {
         }
         let mut done = 0;
         while let Some(end) = input.get(done..).and_then(|rest| memchr(b'\n', rest)) {
-            answer(input.get(done..done + end).unwrap_or_default(), &mut output)?;
+            if answer(input.get(done..done + end).unwrap_or_default(), &mut output)? {
+                output.push(b'\n');
+            }
             done += end + 1;
         }
         input.drain(..done);
@@ -56,24 +34,4 @@ async fn main() -> io::Result<()> {
 
 fn owned(stream: &impl std::os::fd::AsFd) -> io::Result<std::os::fd::OwnedFd> {
     stream.as_fd().try_clone_to_owned()
-}
-
-fn answer(line: &[u8], output: &mut Vec<u8>) -> io::Result<()> {
-    let request: Request<'_> = serde_json::from_slice(line)?;
-    let Some(id) = request.id else { return Ok(()) };
-    output.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    output.extend_from_slice(id.get().as_bytes());
-    match request.method {
-        "initialize" => output.extend_from_slice(
-            br#","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"floor","version":"0"}}}"#,
-        ),
-        _ => {
-            output.extend_from_slice(br#","result":{"content":[{"type":"text","text":"#);
-            let text = request.params.and_then(|params| params.arguments).map(|arguments| arguments.text);
-            serde_json::to_writer(&mut *output, text.as_deref().unwrap_or_default())?;
-            output.extend_from_slice(b"}]}}");
-        }
-    }
-    output.push(b'\n');
-    Ok(())
 }

@@ -1,0 +1,3 @@
+//! What the programs of this package share.
+
+pub mod floor;
