@@ -7,4 +7,7 @@
 /// a stream that says so with an error of this code and goes on with what is still there. If
 /// nothing is, it is a new stream of the session. A request whose response was lost has to be
 /// given up, or sent again.
+///
+/// Its data says which it is: `{"lost": "some"}` where the stream goes on behind a gap, and
+/// `{"lost": "stream"}` where nothing of it is there, or never was, and another one has begun.
 pub const EVENTS_LOST: i64 = -31001;

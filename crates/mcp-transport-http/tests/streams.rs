@@ -76,7 +76,11 @@ async fn listening_can_be_off_and_resuming_stays() {
         assert_eq!(client.get(id.as_deref()).await.messages().await.len(), 2);
         let lost = client.get(Some("nope")).await;
         assert_eq!(lost.status, 200);
-        assert_eq!(lost.messages().await[0]["error"]["code"], EVENTS_LOST);
+        let error = &lost.messages().await[0]["error"];
+        assert_eq!(
+            (&error["code"], &error["data"]["lost"]),
+            (&json!(EVENTS_LOST), &json!("stream"))
+        );
     })
     .await;
 }

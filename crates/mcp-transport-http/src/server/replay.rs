@@ -156,7 +156,7 @@ impl ReplayBody {
     }
 
     fn say_lost(&mut self) {
-        EventText::new(&lost(&self.session)).write(&mut self.first);
+        EventText::new(&lost(&self.session, Lost::Stream)).write(&mut self.first);
     }
 
     /// Tells when to come back, and to where.
@@ -237,7 +237,7 @@ impl ReplayBody {
                 Poll::Ready(())
             }
             Err(ReadError::Gap { first }) => {
-                EventText::new(&lost(&self.session)).write(out);
+                EventText::new(&lost(&self.session, Lost::Some)).write(out);
                 self.last = first.saturating_sub(1).max(self.last);
                 Poll::Ready(())
             }
@@ -266,7 +266,7 @@ impl ReplayBody {
                     Progress::More { .. } if *tries < TRIES => *tries += 1,
                     Progress::More { logged } => {
                         self.last = logged;
-                        EventText::new(&lost(&self.session)).write(out);
+                        EventText::new(&lost(&self.session, Lost::Some)).write(out);
                     }
                 }
             }
@@ -279,7 +279,7 @@ impl ReplayBody {
             }
             Source::Listener { last, .. } => {
                 self.last = *last;
-                EventText::new(&lost(&self.session)).write(out);
+                EventText::new(&lost(&self.session, Lost::Some)).write(out);
                 self.go_live();
             }
             Source::Unknown => self.go_live(),
@@ -368,10 +368,24 @@ fn warn(result: &Result<(), LogError>) {
     }
 }
 
+/// What a client asked for and does not get.
+#[derive(Clone, Copy, Debug)]
+enum Lost {
+    /// Events of a stream that goes on.
+    Some,
+    /// All of its stream.
+    Stream,
+}
+
 /// The message that tells a client that events it asked for are gone: an error without an
 /// id, code [`EVENTS_LOST`]. What follows it on the stream is what is still there.
-fn lost(session: &Session) -> Bytes {
-    let error = ErrorObject::new(EVENTS_LOST, "events behind Last-Event-ID are no longer here");
+fn lost(session: &Session, what: Lost) -> Bytes {
+    let error = match what {
+        Lost::Some => ErrorObject::new(EVENTS_LOST, "some events are no longer here")
+            .with_data_from(&serde_json::json!({"lost": "some"})),
+        Lost::Stream => ErrorObject::new(EVENTS_LOST, "the stream of Last-Event-ID is not here")
+            .with_data_from(&serde_json::json!({"lost": "stream"})),
+    };
     let old = session.revision().is_some_and(|revision| !revision.error_id_may_be_absent());
     let message =
         if old { Outgoing::error_with_null_id(&error) } else { Outgoing::error(None, &error) };
