@@ -19,13 +19,10 @@ use support::{Server, bounded, eventually};
 struct Slow(Arc<MemoryEventLog>);
 
 impl Slow {
-    fn after<T: Send + 'static>(
+    fn after<T: Send + Unpin + 'static>(
         &self,
         work: impl FnOnce(&MemoryEventLog) -> Step<T> + Send + 'static,
-    ) -> Step<T>
-    where
-        T: Unpin,
-    {
+    ) -> Step<T> {
         let log = Arc::clone(&self.0);
         Step::later(async move {
             for _ in 0..3 {

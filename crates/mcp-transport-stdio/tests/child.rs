@@ -271,6 +271,31 @@ async fn a_server_that_ignores_everything_is_killed_and_leaves_no_zombie() {
     assert!(!lives(handle.id()));
 }
 
+// Shows: FC-093
+#[tokio::test]
+async fn a_close_that_is_repeated_or_dropped_half_way_is_still_one_close() {
+    let answers = r#"echo '{"jsonrpc":"2.0","id":1,"result":{}}'; "#;
+    let (command, mut stderr) = heard(&format!("{answers}{STUBBORN}"));
+    let mut link = command.exit_time(SOON).terminate_time(SOON).spawn().unwrap();
+    let handle = link.handle();
+    line(&mut stderr).await;
+    // What the server has said before comes first.
+    assert_eq!(next(&mut link).await.unwrap().id(), Some(&1.into()));
+    let waker = &mut Context::from_waker(Waker::noop());
+    assert!(link.poll_close(waker).is_pending(), "it can't have ended yet");
+    drop(std::pin::pin!(link.close()).poll(waker));
+    let (other, another) = (handle.clone(), handle.clone());
+    let (first, second, third) = within(async {
+        tokio::join!(other.shutdown(), another.shutdown(), async { link.close().await })
+    })
+    .await;
+    assert_eq!(first.unwrap().signal(), Some(9));
+    assert_eq!(second, first);
+    assert!(third.is_ok(), "{third:?}");
+    assert!(within(link.close()).await.is_ok());
+    assert!(!lives(handle.id()));
+}
+
 // Shows: TRANSPORT-STDIO-014
 #[tokio::test]
 async fn dropping_the_link_does_the_same() {
@@ -307,6 +332,7 @@ fn a_link_that_is_dropped_with_its_runtime_ends_its_process() {
     assert!(!lives(handle.id()));
 }
 
+// Shows: FC-093
 #[tokio::test]
 async fn what_a_wrapper_has_started_ends_with_it() {
     // The wrapper goes at the end of stdin, the server that it has started doesn't.
