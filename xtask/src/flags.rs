@@ -46,7 +46,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "conformance",
-        usage: "[--only LEG] [--peer P] [--role client|server] [--transport stdio|http|sse]",
+        usage: "[interop|official|inspector] [--peer P] [--role client|server] [--transport T]",
         about: "let ours and other SDKs talk to each other, and print what held",
         run: conformance::run,
     },

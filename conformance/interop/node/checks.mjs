@@ -46,7 +46,7 @@ export class Inbox {
   }
 }
 
-/** Parses `[--strict] [--auto] [--require A,B] stdio COMMAND ARG... | http URL | sse URL`. */
+/** Parses `[--strict] [--auto] [--require A,B] stdio COMMAND ARG... | http URL | sse URL | oauth URL`. */
 export function parseArguments(argv) {
   const args = [...argv];
   const options = { strict: false, auto: false, require: [] };
@@ -69,8 +69,10 @@ export function parseArguments(argv) {
   if (rest.length === 1 && (kind === "http" || kind === "sse")) {
     return { ...options, [kind]: new URL(rest[0]) };
   }
+  // The same transport, for who has a token.
+  if (rest.length === 1 && kind === "oauth") return { ...options, http: new URL(rest[0]), oauth: true };
   console.error(
-    "usage: client [--strict] [--auto] [--require everything,interop] stdio COMMAND ARG... | http URL | sse URL",
+    "usage: client [--strict] [--auto] [--require everything,interop] stdio COMMAND ARG... | http URL | sse URL | oauth URL",
   );
   process.exit(2);
 }
@@ -107,8 +109,11 @@ async function listAll(peer, kind) {
   throw new Error("more than 100 pages");
 }
 
-/** Runs everything that applies, prints a line a check, and resolves to the number of failures. */
-export async function runChecks(peer, options) {
+/**
+ * Runs everything that applies, and `more` after that; prints a line a check, and resolves to the number of
+ * failures.
+ */
+export async function runChecks(peer, options, more = async () => {}) {
   let failures = 0;
   const report = (line) => console.log(JSON.stringify(line));
   const check = async (name, run) => {
@@ -171,6 +176,7 @@ export async function runChecks(peer, options) {
   await check("unknown method is an error", async () => {
     await fails(peer.raw("no/such/method", {}), -32601);
   });
+  await more({ check, call });
   return failures;
 }
 

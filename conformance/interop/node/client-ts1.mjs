@@ -1,4 +1,5 @@
 // A client on @modelcontextprotocol/sdk 1.x.
+import { UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -11,6 +12,7 @@ import {
   ResultSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { Inbox, parseArguments, runChecks } from "./checks.mjs";
+import { Login, authorization, connect } from "./oauth.mjs";
 
 const options = parseArguments(process.argv.slice(2));
 const inbox = new Inbox();
@@ -27,19 +29,29 @@ client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: answers.roots }
 client.setNotificationHandler(ProgressNotificationSchema, ({ method, params }) => inbox.push(method, params));
 client.fallbackNotificationHandler = async ({ method, params }) => inbox.push(method, params);
 
-const transport = options.http
-  ? new StreamableHTTPClientTransport(options.http)
-  : options.sse
-    ? new SSEClientTransport(options.sse)
-    : new StdioClientTransport({ ...options.stdio, stderr: "inherit" });
+const oauth = {
+  login: options.oauth && new Login(),
+  Unauthorized: UnauthorizedError,
+  finish: (transport, answer) => transport.finishAuth(answer.get("code")),
+  // With a refresh token at hand, this SDK renews where it should ask for a scope more, and fails.
+  hides: true,
+};
 // The client tells its transport what was negotiated; stdio has no use for it, so listen in.
 let revision;
-const setProtocolVersion = transport.setProtocolVersion?.bind(transport);
-transport.setProtocolVersion = (version) => {
-  revision = version;
-  setProtocolVersion?.(version);
-};
-await client.connect(transport);
+function open() {
+  const transport = options.http
+    ? new StreamableHTTPClientTransport(options.http, { authProvider: oauth.login })
+    : options.sse
+      ? new SSEClientTransport(options.sse)
+      : new StdioClientTransport({ ...options.stdio, stderr: "inherit" });
+  const setProtocolVersion = transport.setProtocolVersion?.bind(transport);
+  transport.setProtocolVersion = (version) => {
+    revision = version;
+    setProtocolVersion?.(version);
+  };
+  return transport;
+}
+const transport = await connect(client, open, oauth);
 
 const lists = {
   tools: (cursor) => client.listTools({ cursor }),
@@ -67,6 +79,7 @@ const failures = await runChecks(
     raw: (method, params) => client.request({ method, params }, ResultSchema),
   },
   options,
+  options.oauth && ((checks) => authorization(checks, options.http, transport, oauth)),
 );
 if (options.http) await transport.terminateSession();
 await client.close();

@@ -1,9 +1,10 @@
 // A client on @modelcontextprotocol/client 2.x. It starts with the handshake or, with --auto, by
 // asking whether the server knows a revision without one.
-import { Client, SSEClientTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client, SSEClientTransport, StreamableHTTPClientTransport, UnauthorizedError } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import * as z from "zod";
 import { Inbox, parseArguments, runChecks } from "./checks.mjs";
+import { Login, authorization, connect } from "./oauth.mjs";
 
 const options = parseArguments(process.argv.slice(2));
 const inbox = new Inbox();
@@ -23,12 +24,19 @@ client.setRequestHandler("roots/list", () => ({ roots: answers.roots }));
 client.setNotificationHandler("notifications/progress", ({ method, params }) => inbox.push(method, params));
 client.fallbackNotificationHandler = async ({ method, params }) => inbox.push(method, params);
 
-const transport = options.http
-  ? new StreamableHTTPClientTransport(options.http)
-  : options.sse
-    ? new SSEClientTransport(options.sse)
-    : new StdioClientTransport({ ...options.stdio, stderr: "inherit" });
-await client.connect(transport);
+const oauth = {
+  login: options.oauth && new Login(),
+  Unauthorized: UnauthorizedError,
+  finish: (transport, answer) => transport.finishAuth(answer),
+  hides: false,
+};
+const open = () =>
+  options.http
+    ? new StreamableHTTPClientTransport(options.http, { authProvider: oauth.login })
+    : options.sse
+      ? new SSEClientTransport(options.sse)
+      : new StdioClientTransport({ ...options.stdio, stderr: "inherit" });
+const transport = await connect(client, open, oauth);
 
 // Called with parameters, even empty ones, a list method returns one page.
 const page = (cursor) => (cursor === undefined ? {} : { cursor });
@@ -60,6 +68,7 @@ const failures = await runChecks(
     raw: (method, params) => client.request({ method, params }, z.looseObject({})),
   },
   options,
+  options.oauth && ((checks) => authorization(checks, options.http, transport, oauth)),
 );
 if (options.http) await transport.terminateSession();
 await client.close();

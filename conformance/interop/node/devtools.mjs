@@ -56,7 +56,8 @@ export class Browser {
         "--window-size=1400,1000",
         "about:blank",
       ],
-      { stdio: "ignore" },
+      // What it leaves there goes with the profile.
+      { stdio: "ignore", env: { ...process.env, TMPDIR: browser.#profile } },
     );
     const failed = new Promise((_, reject) => browser.#process.once("error", reject));
     await Promise.race([failed, browser.#attach()]);

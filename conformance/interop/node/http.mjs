@@ -45,25 +45,33 @@ function listen(path, handle) {
   http.listen(0, "127.0.0.1", () => console.error(`listening on http://127.0.0.1:${http.address().port}${path}`));
 }
 
-/** Serves `newServer()`, one for each session, over Streamable HTTP. */
-export function serveHttp(newServer, Transport) {
-  const sessions = new Map();
-  listen("/mcp", async (request, response, { pathname }) => {
-    if (pathname !== "/mcp") return refuse(response, 404, "no such path");
+/** Answers requests to `newServer()`, one for each session. */
+export function sessions(newServer, Transport) {
+  const known = new Map();
+  return async (request, response, body) => {
     const id = request.headers["mcp-session-id"];
-    let transport = sessions.get(id);
+    let transport = known.get(id);
     if (transport === undefined) {
       if (id !== undefined) return refuse(response, 404, "no such session");
       transport = new Transport({
         sessionIdGenerator: randomUUID,
         eventStore: eventStore(),
         retryInterval: 200,
-        onsessioninitialized: (session) => void sessions.set(session, transport),
-        onsessionclosed: (session) => void sessions.delete(session),
+        onsessioninitialized: (session) => void known.set(session, transport),
+        onsessionclosed: (session) => void known.delete(session),
       });
       await newServer().connect(transport);
     }
-    await transport.handleRequest(request, response);
+    await transport.handleRequest(request, response, body);
+  };
+}
+
+/** Serves `newServer()` over Streamable HTTP. */
+export function serveHttp(newServer, Transport) {
+  const answer = sessions(newServer, Transport);
+  listen("/mcp", async (request, response, { pathname }) => {
+    if (pathname !== "/mcp") return refuse(response, 404, "no such path");
+    await answer(request, response);
   });
 }
 

@@ -1,4 +1,4 @@
-// A server on @modelcontextprotocol/sdk 1.x: `stdio`, `http` or `sse`.
+// A server on @modelcontextprotocol/sdk 1.x: `stdio`, `http`, `sse`, or `oauth` for one on HTTP that wants a token.
 import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
@@ -7,6 +7,7 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import { SubscribeRequestSchema, UnsubscribeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 import { serveHttp, serveSse } from "./http.mjs";
+import { serveProtected } from "./oauth-server.mjs";
 
 const say = (text) => ({ content: [{ type: "text", text }] });
 const memos = { one: "first memo", two: "second memo" };
@@ -153,5 +154,6 @@ function newServer() {
 }
 
 if (process.argv[2] === "http") serveHttp(newServer, StreamableHTTPServerTransport);
+else if (process.argv[2] === "oauth") serveProtected(newServer, StreamableHTTPServerTransport);
 else if (process.argv[2] === "sse") serveSse(newServer, SSEServerTransport);
 else await newServer().connect(new StdioServerTransport());

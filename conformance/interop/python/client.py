@@ -1,6 +1,6 @@
 """A client on the Python SDK.
 
-client.py [--strict] [--auto] [--require SET,SET] stdio COMMAND ARG... | http URL | sse URL
+client.py [--strict] [--auto] [--require SET,SET] stdio COMMAND ARG... | http URL | sse URL | oauth URL
 
 It starts with the handshake or, with --auto, by asking whether the server knows a revision without
 one, which is what the SDK does by itself.
@@ -20,6 +20,8 @@ import mcp_types as types
 from mcp import Client, StdioServerParameters
 from mcp.client.sse import sse_client
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+
+from login import Login
 
 warnings.simplefilter("ignore", MCPDeprecationWarning)
 
@@ -58,6 +60,7 @@ class Arguments:
         self.strict = False
         self.mode = "legacy"
         self.require: list[str] = []
+        self.login: Login | None = None
         while argv and argv[0].startswith("--"):
             match argv.pop(0):
                 case "--strict":
@@ -75,6 +78,9 @@ class Arguments:
                 self.server = url
             case ["sse", url]:
                 self.server = sse_client(url)
+            case ["oauth", url]:
+                self.login = Login(url)
+                self.server = self.login.transport
             case _:
                 print(__doc__, file=sys.stderr)
                 sys.exit(2)
@@ -119,6 +125,7 @@ async def list_all(fetch: Callable[..., Awaitable[Any]], field: str) -> list[Any
 class Checks:
     def __init__(self, arguments: Arguments) -> None:
         self.strict = arguments.strict
+        self.login = arguments.login
         self.failures = 0
         self.inbox = Inbox()
         self.on_sample: Callable[[types.CreateMessageRequestParams], Any] | None = None
@@ -194,6 +201,8 @@ class Checks:
             await self.check("profile", missing)
         await self.check("unknown tool is an error", self.unknown_tool)
         await self.check("unknown method is an error", self.unknown_method)
+        if self.login:
+            await self.login.checks(self.check, self.call)
 
     async def initialize(self) -> dict[str, Any]:
         assert re.fullmatch(r"20\d\d-\d\d-\d\d", self.client.protocol_version)

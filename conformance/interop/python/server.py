@@ -1,4 +1,4 @@
-"""A server on the Python SDK: `stdio`, `http` or `sse`."""
+"""A server on the Python SDK: `stdio`, `http`, `sse`, or `oauth` for one on HTTP that wants a token."""
 
 import asyncio
 import json
@@ -16,6 +16,8 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.shared.exceptions import MCPDeprecationWarning
 from pydantic import BaseModel, Field
 
+from authority import Authority, add_tools, options
+
 # The features that the next revision drops are what this server is for.
 warnings.simplefilter("ignore", MCPDeprecationWarning)
 
@@ -23,7 +25,18 @@ LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "e
 MEMOS = {"one": "first memo", "two": "second memo"}
 NAMES = ["Alice", "Alan", "Bob"]
 
-mcp = MCPServer("interop-server-python", version="1.0.0", log_level="WARNING", warn_on_duplicate_tools=False)
+# A protected server has to know its address before there is one.
+listener = socket.create_server(("127.0.0.1", 0)) if sys.argv[1:] != ["stdio"] else None
+origin = f"http://127.0.0.1:{listener.getsockname()[1]}" if listener else ""
+authority = Authority() if sys.argv[1:] == ["oauth"] else None
+
+mcp = MCPServer(
+    "interop-server-python",
+    version="1.0.0",
+    log_level="WARNING",
+    warn_on_duplicate_tools=False,
+    **(options(origin, authority) if authority else {}),
+)
 low = mcp._lowlevel_server
 cancelled = 0
 
@@ -171,16 +184,17 @@ low.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams,
 
 
 async def serve(app: Any, path: str) -> None:
-    listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
     # Connections wait in the backlog until the server takes them.
-    print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}{path}", file=sys.stderr, flush=True)
+    print(f"listening on {origin}{path}", file=sys.stderr, flush=True)
     await server.serve(sockets=[listener])
 
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["http"]:
+        case ["http" | "oauth"]:
+            if authority:
+                add_tools(mcp, authority)
             asyncio.run(serve(mcp.streamable_http_app(), "/mcp"))
         case ["sse"]:
             asyncio.run(serve(mcp.sse_app(), "/sse"))

@@ -1,5 +1,6 @@
-//! `interop-client stdio COMMAND ARG… | http URL | sse URL`: our client against a server of
-//! another SDK. A JSON line for each check; fails if one did not hold.
+//! `interop-client stdio COMMAND ARG… | http URL | sse URL | oauth URL`: our client against a server
+//! of another SDK; `oauth` is HTTP for who has a token. A JSON line for each check; fails if one
+//! did not hold.
 #![expect(clippy::print_stderr, reason = "a program says there what goes wrong")]
 
 use std::error::Error;
@@ -41,6 +42,9 @@ async fn visit(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
         ["http", url] => Ok(interop::run(http(url, Transport::StreamableHttp)?).await?),
         // The fallback, and not the transport by name: that is what users rely on.
         ["sse", url] => Ok(interop::run(http(url, Transport::Auto)?).await?),
-        _ => Err("usage: interop-client stdio COMMAND ARG… | http URL | sse URL".into()),
+        ["oauth", url] => interop::run_authorized(url).await,
+        _ => {
+            Err("usage: interop-client stdio COMMAND ARG… | http URL | sse URL | oauth URL".into())
+        }
     }
 }

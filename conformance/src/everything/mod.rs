@@ -4,10 +4,13 @@
 mod elicit;
 mod interop;
 mod prompts;
+mod protected;
 mod resources;
 mod tools;
 
 use mcp_server::Server;
+
+pub use self::protected::protected;
 
 /// A 1×1 PNG, Base64.
 pub(crate) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";

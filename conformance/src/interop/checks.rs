@@ -45,7 +45,7 @@ pub(super) async fn all(client: &Client, host: &Host, report: &mut Report) {
     }
 }
 
-fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), Failure> {
+pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), Failure> {
     if holds { Ok(()) } else { Err(otherwise().into()) }
 }
 

@@ -3,12 +3,14 @@
 //! The servers offer the same small set of tools, resources and prompts; see
 //! `conformance/interop/README.md`. Each check prints one JSON line.
 
+mod authorization;
 mod checks;
 mod host;
 
 use mcp_client::{Client, ConnectError};
 use mcp_jsonrpc::link::v1::Link;
 
+pub use self::authorization::run as run_authorized;
 pub use self::host::Host;
 
 /// Connects over `link`, runs every check, and answers with whether all held.

@@ -41,11 +41,23 @@ impl Selection {
         let peers = interop::peers();
         let mut words = args.iter();
         while let Some(word) = words.next() {
+            match word.as_str() {
+                "inspector" => {
+                    selection.leg = Some("interop".to_owned());
+                    selection.peer = Some("browser".to_owned());
+                    continue;
+                }
+                leg if LEGS.contains(&leg) => {
+                    selection.leg = Some(leg.to_owned());
+                    continue;
+                }
+                _ => {}
+            }
             let (slot, known): (_, &[&str]) = match word.as_str() {
                 "--only" => (&mut selection.leg, LEGS),
                 "--peer" => (&mut selection.peer, &peers),
                 "--role" => (&mut selection.role, &["client", "server"]),
-                "--transport" => (&mut selection.transport, &["stdio", "http", "sse"]),
+                "--transport" => (&mut selection.transport, &interop::TRANSPORTS),
                 other => bail!("unknown argument `{other}`"),
             };
             let value = words.next().with_context(|| format!("{word} needs a value"))?;
@@ -71,8 +83,8 @@ impl Selection {
 /// The parts of the proof.
 const LEGS: &[&str] = &["interop", "official"];
 
-/// `cargo xtask conformance [--only LEG] [--peer P] [--role client|server]
-/// [--transport stdio|http|sse]`.
+/// `cargo xtask conformance [interop|official|inspector] [--peer P] [--role client|server]
+/// [--transport stdio|http|sse|oauth]`.
 pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
     match prove(&Selection::parse(args)?)? {
         Outcome::Passed(_) => Ok(()),
@@ -133,6 +145,8 @@ mod tests {
     #[test]
     fn a_choice_that_does_not_exist_is_refused() {
         assert!(parse(&["--only", "interop", "--peer", "ts1", "--role", "server"]).is_ok());
+        assert_eq!(parse(&["inspector"]).unwrap().peer.as_deref(), Some("browser"));
+        assert_eq!(parse(&["official"]).unwrap().leg.as_deref(), Some("official"));
         let error = parse(&["--peer", "ts9"]).unwrap_err().to_string();
         assert!(error.contains("ts1") && error.contains("`ts9`"), "{error}");
         assert!(parse(&["--transport"]).is_err());

@@ -116,7 +116,16 @@ impl Listener {
     ///
     /// [`ListenError`] when the system refuses.
     pub async fn bind(endpoint: Endpoint, addr: impl ToSocketAddrs) -> Result<Self, ListenError> {
-        let tcp = TcpListener::bind(addr).await?;
+        Self::from_tcp(endpoint, TcpListener::bind(addr).await?)
+    }
+
+    /// Serves a socket that listens already: for who has to know the port before there is an
+    /// endpoint, or is given the socket by a supervisor.
+    ///
+    /// # Errors
+    ///
+    /// [`ListenError`] when the system doesn't say where it listens.
+    pub fn from_tcp(endpoint: Endpoint, tcp: TcpListener) -> Result<Self, ListenError> {
         let addr = tcp.local_addr()?;
         Ok(Self::on(Socket::Tcp(tcp, addr), endpoint))
     }
