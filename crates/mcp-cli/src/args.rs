@@ -26,6 +26,30 @@ pub(crate) enum Invocation {
     /// Be the server of the demo.
     DemoServer(DemoServer),
     Run(Box<Run>),
+    /// Get tokens for a server, and keep them.
+    Login(Login),
+    /// Give them back.
+    Logout(Logout),
+}
+
+/// What a login is to be like.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Login {
+    pub(crate) url: String,
+    pub(crate) client_id: Option<String>,
+    pub(crate) scope: Option<String>,
+    pub(crate) port: Option<u16>,
+    /// The address is shown, and nothing is opened.
+    pub(crate) no_browser: bool,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) json: bool,
+}
+
+/// Which server is left.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Logout {
+    pub(crate) url: String,
+    pub(crate) json: bool,
 }
 
 /// How the server of the demo is reached.
@@ -144,6 +168,9 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocati
         _ => {}
     }
     let topic = topic(&first)?;
+    if matches!(topic, Topic::Login | Topic::Logout) {
+        return authorization(topic, words).map_err(|error| error.about(topic));
+    }
     command(topic, words).map_err(|error| error.about(topic))
 }
 
@@ -168,6 +195,42 @@ fn topic(name: &str) -> Result<Topic, UsageError> {
         let names = Topic::ALL.iter().map(|topic| topic.name());
         let guess = nearest(name, names).map(|known| format!("; did you mean {known}?"));
         UsageError::new(format!("there is no command {name:?}{}", guess.unwrap_or_default()))
+    })
+}
+
+/// `login URL …` and `logout URL …`.
+fn authorization(topic: Topic, mut words: Words) -> Result<Invocation, UsageError> {
+    let mut login = Login::default();
+    let mut url = None;
+    while let Some(word) = words.next()? {
+        let (name, value) = match word.split_once('=').filter(|_| word.starts_with("--")) {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (word.as_str(), None),
+        };
+        match (topic, name) {
+            (_, "-h" | "--help") => return Ok(Invocation::Help(Some(topic))),
+            (_, "--json") => login.json = true,
+            (Topic::Login, "--no-browser") => login.no_browser = true,
+            (Topic::Login, "--client-id") => login.client_id = Some(words.value(name, value)?),
+            (Topic::Login, "--scope") => login.scope = Some(words.value(name, value)?),
+            (Topic::Login, "--timeout") => {
+                login.timeout = Some(duration(&words.value(name, value)?)?);
+            }
+            (Topic::Login, "--port") => {
+                let port = words.value(name, value)?;
+                let number = port.parse().ok().filter(|port| *port != 0);
+                let wrong = || UsageError::new(format!("{port:?} is no port"));
+                login.port = Some(number.ok_or_else(wrong)?);
+            }
+            _ if name.starts_with('-') => return Err(unknown(name, topic)),
+            _ if url.is_none() => url = Some(word),
+            _ => return Err(UsageError::new(format!("{word:?} is one word too many"))),
+        }
+    }
+    login.url = url.ok_or_else(|| UsageError::new("which server? Its URL is missing"))?;
+    Ok(match topic {
+        Topic::Logout => Invocation::Logout(Logout { url: login.url, json: login.json }),
+        _ => Invocation::Login(login),
     })
 }
 
@@ -249,7 +312,9 @@ fn command(topic: Topic, mut words: Words) -> Result<Invocation, UsageError> {
             });
             Command::Prompt { name, arguments: arguments.collect::<Result<_, _>>()? }
         }
-        Topic::Demo => return Ok(Invocation::Demo { full, http }),
+        Topic::Demo | Topic::Login | Topic::Logout => {
+            return Ok(Invocation::Demo { full, http });
+        }
     };
     if let Some(more) = free.next() {
         let hint = "the server's command comes after --";
@@ -525,6 +590,22 @@ mod tests {
     }
 
     #[test]
+    fn a_login_is_told_what_to_ask_for() {
+        let login = read("login http://x/mcp --scope=a --port 8000 --client-id me --no-browser");
+        let expected = Login {
+            url: "http://x/mcp".to_owned(),
+            client_id: Some("me".to_owned()),
+            scope: Some("a".to_owned()),
+            port: Some(8000),
+            no_browser: true,
+            ..Login::default()
+        };
+        assert_eq!(login, Ok(Invocation::Login(expected)));
+        let logout = Logout { url: "http://x".to_owned(), json: true };
+        assert_eq!(read("logout --json http://x"), Ok(Invocation::Logout(logout)));
+    }
+
+    #[test]
     fn help_is_everywhere() {
         assert_eq!(read("--help"), Ok(Invocation::Help(None)));
         assert_eq!(read("help"), Ok(Invocation::Help(None)));
@@ -567,6 +648,10 @@ mod tests {
             ("tools --url http://x --transport ftp", "they are auto, http and sse"),
             ("tools --url http://x --header secret", "a header is 'Name: value'"),
             ("demo-server --http x", "\"x\" is one word too many"),
+            ("login", "Its URL is missing"),
+            ("login http://x y", "one word too many"),
+            ("login http://x --port 0", "\"0\" is no port"),
+            ("logout http://x --scope y", "no option --scope"),
             ("help me", "no command \"me\""),
         ] {
             let text = complaint(line);

@@ -3,10 +3,12 @@
 use std::error::Error;
 use std::io;
 
+use mcp_auth::AuthErrorKind;
 use mcp_client::{ClientError, ConnectError};
 use mcp_transport_stdio::SpawnError;
 
 use crate::args::UsageError;
+use crate::logins;
 
 /// A command did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +20,12 @@ pub(crate) enum Failure {
     Spawn(#[source] SpawnError),
     #[error("the server can't be reached like that")]
     Url(#[source] mcp_transport_http::client::ConfigError),
+    #[error("the login did not come about")]
+    Login(#[source] mcp_auth::AuthError),
+    #[error("logins can't be kept")]
+    Logins(#[source] mcp_auth::v1::StoreError),
+    #[error("there is no place for logins; name a directory by MCP_LOGINS")]
+    NoPlace,
     #[error("no conversation with the server came about")]
     Connect(#[source] ConnectError),
     #[error("the request failed")]
@@ -45,6 +53,9 @@ impl Failure {
         match self {
             Self::Tool => 1,
             Self::Usage(_) | Self::Url(_) | Self::Input(_) | Self::Arguments(_) => 2,
+            Self::Login(_) | Self::Logins(_) | Self::NoPlace => 6,
+            Self::Connect(error) if logins::cause(error).is_some() => 6,
+            Self::Request(error) if logins::cause(error).is_some() => 6,
             Self::Connect(ConnectError::TimedOut { .. })
             | Self::Request(ClientError::TimedOut { .. }) => 4,
             Self::Request(ClientError::Refused { .. } | ClientError::Unsupported(_)) => 5,
@@ -63,6 +74,9 @@ impl Failure {
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Usage(_) | Self::Url(_) => "usage",
+            Self::Login(_) | Self::Logins(_) | Self::NoPlace => "login",
+            Self::Connect(error) if logins::cause(error).is_some() => "login",
+            Self::Request(error) if logins::cause(error).is_some() => "login",
             Self::Spawn(_) => "spawn",
             Self::Connect(ConnectError::TimedOut { .. })
             | Self::Request(ClientError::TimedOut { .. }) => "timeout",
@@ -81,6 +95,16 @@ impl Failure {
     /// Whether nobody reads the output any more, which is no reason to complain.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// Whether logging in would help.
+    pub(crate) fn wants_login(&self) -> bool {
+        let cause = match self {
+            Self::Connect(error) => logins::cause(error),
+            Self::Request(error) => logins::cause(error),
+            _ => None,
+        };
+        cause.is_some_and(|error| matches!(error.kind(), AuthErrorKind::NeedsPerson))
     }
 
     /// Whether the server itself may have said why.

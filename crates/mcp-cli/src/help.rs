@@ -12,10 +12,12 @@ pub(crate) enum Topic {
     Read,
     Prompts,
     Prompt,
+    Login,
+    Logout,
 }
 
 impl Topic {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Demo,
         Self::Info,
         Self::Ping,
@@ -25,6 +27,8 @@ impl Topic {
         Self::Read,
         Self::Prompts,
         Self::Prompt,
+        Self::Login,
+        Self::Logout,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -38,6 +42,8 @@ impl Topic {
             Self::Read => "read",
             Self::Prompts => "prompts",
             Self::Prompt => "prompt",
+            Self::Login => "login",
+            Self::Logout => "logout",
         }
     }
 
@@ -48,6 +54,16 @@ impl Topic {
     pub(crate) const fn options(self) -> &'static [&'static str] {
         match self {
             Self::Demo => &["--full", "--http", "--help"],
+            Self::Login => &[
+                "--scope",
+                "--client-id",
+                "--port",
+                "--no-browser",
+                "--timeout",
+                "--json",
+                "--help",
+            ],
+            Self::Logout => &["--json", "--help"],
             Self::Call => &[
                 "--json",
                 "--timeout",
@@ -89,6 +105,8 @@ impl Topic {
             Self::Read => READ,
             Self::Prompts => PROMPTS,
             Self::Prompt => PROMPT,
+            Self::Login => LOGIN,
+            Self::Logout => LOGOUT,
         }
     }
 }
@@ -97,7 +115,7 @@ impl Topic {
 pub(crate) fn text(topic: Option<Topic>) -> String {
     match topic {
         None => format!("{ALL}\n{OPTIONS}\n{CODES}"),
-        Some(Topic::Demo) => DEMO.to_owned(),
+        Some(topic @ (Topic::Demo | Topic::Login | Topic::Logout)) => topic.text().to_owned(),
         Some(topic) => format!("{}\n{OPTIONS}", topic.text()),
     }
 }
@@ -122,6 +140,8 @@ Commands:
   read        Read a resource
   prompts     List the prompts
   prompt      Fill in a prompt
+  login       Get tokens for a server at a URL, and keep them
+  logout      Give the tokens of a server back
   help        Explain a command
 
 Examples:
@@ -159,6 +179,7 @@ Exit codes:
   3  no conversation: the server can't be started, ended, or broke the protocol
   4  the server did not answer in time
   5  the server refused the request, or doesn't offer it
+  6  the server wants a login, or the login did not come about
 ";
 
 const DEMO: &str = "\
@@ -238,6 +259,37 @@ const PROMPT: &str = "\
 Fill in a prompt, and print its messages.
 
 Usage: mcp prompt NAME [KEY=VALUE…] [OPTIONS] (-- SERVER [ARGS…] | --url URL)
+";
+
+const LOGIN: &str = "\
+Get tokens for a server at a URL, and keep them for later commands.
+
+Usage: mcp login URL [OPTIONS]
+
+The server says where to log in. The page is opened in your browser, and its
+address is shown here; the answer comes to a port of this machine. What the
+server gives is kept in a file that only you can read, in
+$MCP_LOGINS, or $XDG_STATE_HOME/mcp/logins, or ~/.local/state/mcp/logins.
+Every later command with the same --url uses and renews it.
+
+Options:
+  --scope SCOPES    Ask for these, in place of those that the server names
+  --client-id ID    Log in as this client, which was registered by hand
+  --port PORT       Take the answer at this port, and no other
+  --no-browser      Only show the address
+  --timeout TIME    How long to wait for you (5m)
+  --json            Print what came of it as JSON
+  -h, --help        Print this
+";
+
+const LOGOUT: &str = "\
+Give the tokens of a server back, and forget them.
+
+Usage: mcp logout URL [--json]
+
+Options:
+  --json            Print what came of it as JSON
+  -h, --help        Print this
 ";
 
 #[cfg(test)]

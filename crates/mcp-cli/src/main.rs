@@ -4,6 +4,7 @@ mod args;
 mod command;
 mod failure;
 mod help;
+mod logins;
 mod output;
 mod target;
 
@@ -16,7 +17,12 @@ use crate::target::Servers;
 
 fn main() -> ExitCode {
     let invocation = args::parse(std::env::args_os().skip(1));
-    let json = matches!(&invocation, Ok(Invocation::Run(run)) if run.options.json);
+    let json = match &invocation {
+        Ok(Invocation::Run(run)) => run.options.json,
+        Ok(Invocation::Login(login)) => login.json,
+        Ok(Invocation::Logout(logout)) => logout.json,
+        _ => false,
+    };
     let screen = Screen::new(json);
     let servers = Servers::default();
     let outcome = match invocation {

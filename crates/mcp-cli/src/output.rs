@@ -115,6 +115,9 @@ impl Screen {
             self.remark("The server's last words on stderr:");
             last_words.iter().for_each(|line| self.remark(&format!("  {line}")));
         }
+        if failure.wants_login() {
+            self.remark("The server wants a login. Try: mcp login, with its URL");
+        }
         if let Failure::Usage(error) = failure {
             match error.topic {
                 Some(topic) => self.remark(&format!("Try: mcp help {}", topic.name())),

@@ -1,18 +1,20 @@
 //! Where the server is, and how to get to it.
 
 use std::ffi::OsString;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::HeaderMap;
 use mcp_client::{Builder, Client, ConnectError};
 use mcp_jsonrpc::link::v1::Link;
 use mcp_lifecycle::RevisionSet;
 use mcp_transport_http::client::{Config, HttpConnector, HttpLink, ProxyConfig, Transport};
+use mcp_transport_http::v1::Authorizer;
 use mcp_transport_stdio::{ChildCommand, ChildHandle, ChildLink, Stderr};
 use mcp_types::LoggingLevel;
 
 use crate::args::Options;
 use crate::failure::Failure;
+use crate::logins;
 use crate::output::Screen;
 
 /// A server, as the command line names it.
@@ -65,6 +67,9 @@ fn open(url: &str, headers: &HeaderMap, transport: Transport) -> Result<HttpLink
     let mut config = Config::new();
     config.transport = transport;
     config.headers = headers.clone();
+    if !headers.contains_key(hyper::header::AUTHORIZATION) {
+        config.authorizer = logins::kept(url)?.map(|kept| -> Arc<dyn Authorizer> { kept });
+    }
     config.proxy = ProxyConfig::from_env().map_err(Failure::Url)?;
     Ok(HttpConnector::new(url, config).map_err(Failure::Url)?.link())
 }

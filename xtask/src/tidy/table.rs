@@ -129,7 +129,7 @@ pub(crate) const ROWS: &[Row] = &[
             "mcp-macros",
         ],
         ours_optional: &[],
-        outside: &["http-body-util", "hyper", "hyper-util", "tokio"],
+        outside: &["http-body-util", "hyper", "hyper-util", "tokio", "url"],
         pure: false,
     },
 ];

@@ -3,6 +3,7 @@
 mod call;
 mod demo;
 mod info;
+mod login;
 mod prompts;
 mod resources;
 mod tools;
@@ -26,6 +27,8 @@ pub(crate) async fn run(
         Invocation::Demo { full, http } => demo::run(full, http, screen, servers).await,
         Invocation::DemoServer(way) => demo::server::run(way, screen).await,
         Invocation::Run(run) => talk(*run, screen, servers).await,
+        Invocation::Login(wanted) => login::login(wanted, screen).await,
+        Invocation::Logout(wanted) => login::logout(wanted, screen).await,
         // Neither needs a runtime.
         Invocation::Help(_) | Invocation::Version => Ok(()),
     }
