@@ -1,3 +1,3 @@
-//! What the programs of this package share.
+//! What the programs of this crate share: the least that answers a call.
 
 pub mod floor;

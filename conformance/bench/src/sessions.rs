@@ -1,58 +1,40 @@
-//! What a session costs that nobody uses.
+//! What sessions cost that do nothing.
 
-use crate::child::Listening;
-use crate::http::Connection;
+use crate::child::Server;
+use crate::wire::http::Origin;
 
-/// Sessions to open, over one connection or with a stream each.
-#[derive(Clone, Copy)]
-pub(crate) struct Sessions {
-    pub(crate) count: usize,
-    pub(crate) streams: bool,
+pub(crate) struct Sample {
+    /// KiB of resident memory for each session.
+    pub(crate) memory: f64,
+    /// Milliseconds of CPU for opening one, its stream included.
+    pub(crate) cpu: f64,
+    /// KiB with all of them.
+    pub(crate) resident: u64,
 }
 
-/// What they have cost.
-pub(crate) struct SessionSample {
-    /// Bytes of memory for each.
-    pub(crate) bytes: f64,
-    /// Milliseconds of CPU to open one.
-    pub(crate) cpu_ms: f64,
-}
-
-/// What a server allocates only once is behind it after so many.
+/// Sessions that come and go before those that count, so that what is made once is there.
 const WARM: usize = 200;
 
-impl Sessions {
-    pub(crate) async fn run(&self, command: &str) -> anyhow::Result<SessionSample> {
-        let server = Listening::spawn(command).await?;
-        let mut one = Connection::open(&server.url).await?;
-        let mut open = Vec::new();
-        self.open(&server, &mut one, &mut open, WARM).await?;
-        let (memory, cpu) = (server.memory()?, server.cpu()?);
-        self.open(&server, &mut one, &mut open, self.count).await?;
-        let (grown, spent) = (server.memory()? - memory, server.cpu()? - cpu);
-        server.end().await?;
-        #[expect(clippy::cast_precision_loss, reason = "counts of sessions are small")]
-        let count = self.count as f64;
-        Ok(SessionSample { bytes: grown / count, cpu_ms: spent * 1000.0 / count })
-    }
-
-    async fn open(
-        &self,
-        server: &Listening,
-        one: &mut Connection,
-        open: &mut Vec<Connection>,
-        count: usize,
-    ) -> anyhow::Result<()> {
-        for _ in 0..count {
-            if self.streams {
-                let mut connection = Connection::open(&server.url).await?;
-                connection.initialize().await?;
-                connection.listen().await?;
-                open.push(connection);
-            } else {
-                one.initialize().await?;
-            }
+/// Opens `count` sessions, with a GET stream each if `listen`.
+pub(crate) async fn run(command: &str, count: usize, listen: bool) -> anyhow::Result<Sample> {
+    let (server, address) = Server::listening(command)?;
+    let origin = Origin::parse(&address)?;
+    for session in origin.open_idle(WARM).await? {
+        if listen {
+            drop(origin.listen(&session).await?);
         }
-        Ok(())
+        origin.close(&session).await?;
     }
+    let (before, cpu) = (server.resident()?, server.cpu()?);
+    let sessions = origin.open_idle(count).await?;
+    let mut streams = Vec::new();
+    if listen {
+        for session in &sessions {
+            streams.push(origin.listen(session).await?);
+        }
+    }
+    let (resident, spent) = (server.resident()?, server.cpu()? - cpu);
+    #[expect(clippy::cast_precision_loss, reason = "sessions and KiB are few")]
+    let (count, grown) = (count as f64, resident.saturating_sub(before) as f64);
+    Ok(Sample { memory: grown / count, cpu: spent * 1000.0 / count, resident })
 }

@@ -1,12 +1,15 @@
-//! `bench-server stdio | http ADDR [sse]`: the server that independent drivers load. Written with the public
-//! API only, with default limits. `sse` answers every request by a stream.
+//! `bench-server stdio | http ADDR [sse | stateless]`: the server that independent drivers load.
+//! Written with the public API only, with default limits and guards.
+//!
+//! `sse` makes every answer a stream, `stateless` has no sessions; else the first thing that a
+//! call emits decides about the form of its answer.
 #![expect(clippy::print_stderr, reason = "a program says there what goes wrong")]
 
 use std::process::ExitCode;
 
 use mcp_server::tool::{Args, Json, ToolEntry};
 use mcp_server::{Context, Server};
-use mcp_transport_http::server::{Answers, Config, Endpoint, Listener};
+use mcp_transport_http::server::{Answers, Config, Endpoint, Listener, Sessions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -79,14 +82,15 @@ fn server() -> Server {
     server.resource("bench://text64k", "text64k", "0123456789abcdef".repeat(4096))
 }
 
+const USAGE: &str = "usage: bench-server stdio | http ADDR [sse | stateless]";
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["stdio"] => stdio().await,
-        ["http", address] => http(address, Answers::ByFirstEmission).await,
-        ["http", address, "sse"] => http(address, Answers::EventStream).await,
-        _ => Err("usage: bench-server stdio | http ADDR [sse]".into()),
+        ["http", address, how @ ..] => http(address, how).await,
+        _ => Err(USAGE.into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -102,9 +106,14 @@ async fn stdio() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-async fn http(address: &str, answers: Answers) -> Result<(), Box<dyn std::error::Error>> {
+async fn http(address: &str, how: &[&str]) -> Result<(), Box<dyn std::error::Error>> {
     let mut config = Config::new();
-    config.answers = answers;
+    match how {
+        [] => {}
+        ["sse"] => config.answers = Answers::EventStream,
+        ["stateless"] => config.sessions = Sessions::Off,
+        _ => return Err(USAGE.into()),
+    }
     let endpoint = Endpoint::builder(server()).config(config).build();
     let listener = Listener::bind(endpoint, address).await?;
     eprintln!("listening on http://{}/mcp", listener.local_addr());

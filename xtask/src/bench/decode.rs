@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::Command};
 
 use anyhow::{Context as _, bail};
 
-use super::instructions::collected;
+use super::{instructions::collected, programs::has_valgrind};
 use crate::shell;
 
 /// The cases whose instructions are counted.
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
     }
     let bench = ["bench", "--quiet", "--package", "mcp-jsonrpc", "--bench", "messages"];
     shell::run(&mut shell::cargo(bench))?;
-    if Command::new("valgrind").arg("--version").output().is_err() {
+    if !has_valgrind() {
         shell::say("instructions: skipped, there is no valgrind");
         return Ok(());
     }

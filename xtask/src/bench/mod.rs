@@ -3,6 +3,8 @@
 mod decode;
 mod http;
 mod instructions;
+mod programs;
+mod start;
 mod stdio;
 
 use anyhow::bail;
@@ -28,23 +30,27 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         name: "stdio",
-        about: "CPU of echo calls over stdio, as a ratio to the least that a server can do",
+        about: "CPU of calls over stdio, as a ratio to the least that a server can do",
         run: stdio::run,
     },
     Bench {
         name: "http",
-        about: "CPU of echo calls over HTTP, as a ratio to the least that a server can do",
-        run: http::calls,
+        about: "CPU of calls over HTTP, as a ratio to the least that a server can do",
+        run: http::run,
     },
     Bench {
         name: "sessions",
-        about: "memory and CPU of sessions, idle and with an open stream",
+        about: "memory and CPU of sessions that do nothing",
         run: http::sessions,
     },
     Bench {
+        name: "start",
+        about: "from the start of a stdio server to its first answer",
+        run: start::run,
+    },
+    Bench {
         name: "instructions",
-        about: "instructions of an echo call, next to the least, and held to a bound by --check; \
-                needs valgrind",
+        about: "instructions of a call, over stdio and over HTTP; needs valgrind",
         run: instructions::run,
     },
 ];
@@ -61,4 +67,12 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
         Some(bench) => (bench.run)(rest),
         None => bail!("there is no measurement `{name}`"),
     }
+}
+
+/// The depths to run at, as arguments: what `args` ask for, or `depths`.
+fn depths<'a>(args: &[String], depths: &[&'a str]) -> Vec<Vec<&'a str>> {
+    if args.iter().any(|arg| arg == "--depth") {
+        return vec![Vec::new()];
+    }
+    depths.iter().map(|depth| vec!["--depth", depth]).collect()
 }
