@@ -36,6 +36,8 @@
 //!
 //! - `schemars` (default): typed arguments and results, with schemas from Rust types.
 //! - `validate` (default): arguments and results are held against their JSON Schemas.
+//! - `macros` (default): [`tool`](macro@tool), [`prompt`](macro@prompt),
+//!   [`resource`](macro@resource) and [`offer`](macro@offer), which write what is above.
 //! - `tokio` (default): timers, and a task for a peer in memory.
 //! - `files` (off): the files of a directory as resources.
 //! - `testing` (off): a recorder of conversations, and a player for what was recorded.
@@ -43,13 +45,16 @@
 // Reading order: the server, then what handlers see, then what they are made of, then the
 // boundaries.
 mod server;
-pub use server::{ServeOptions, Server};
+pub use server::{Offer, ServeOptions, Server};
 
 mod context;
 pub use context::Context;
 
 mod progress;
 pub use progress::Progress;
+
+mod extract;
+pub use extract::{FromRequest, RequestParts};
 
 mod ask;
 pub use ask::Elicitation;
@@ -75,6 +80,13 @@ pub mod v1;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+
+#[cfg(feature = "macros")]
+pub use mcp_macros::{offer, prompt, resource, tool};
+
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub mod __private;
 
 mod bucket;
 mod catch;

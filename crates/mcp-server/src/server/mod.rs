@@ -4,7 +4,9 @@ mod change;
 mod mount;
 mod offer;
 mod serve;
+mod with;
 pub use serve::ServeOptions;
+pub use with::Offer;
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,16 +1,14 @@
-use std::ops::Deref;
-use std::sync::Arc;
-
 use mcp_jsonrpc::{ErrorObject, RawJson};
 use serde_core::de::DeserializeOwned;
 
-use super::ToolCall;
-use crate::context::Context;
+use super::{ToolCall, ToolOutcome};
+use crate::extract::{FromRequest, RequestParts};
 use crate::v1::ToolDefinition;
 
 /// What a tool's function can take as a parameter.
 ///
-/// This is an **open** trait: implement it for what your tools need from a call.
+/// This is an **open** trait: implement it for what your tools need from the arguments of a call,
+/// and [`FromRequest`] for what they need besides; that implements this one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be a parameter of a tool",
     label = "not something that a call of a tool holds",
@@ -50,6 +48,20 @@ impl Rejection {
         let text = error.to_string();
         let message = text.split(" at line ").next().unwrap_or(&text);
         Self::Arguments(message.to_owned())
+    }
+
+    /// The answer to the call: from 2025-11-25 on the model reads what is wrong with its
+    /// arguments, older peers get an error of the protocol.
+    pub(crate) fn into_outcome(self, call: &ToolCall) -> ToolOutcome {
+        match self {
+            Self::Protocol(error) => Err(error),
+            Self::Arguments(message) => {
+                // The schema says where the fault is, and what was expected; serde doesn't know.
+                let violations = call.input.violations(call.arguments_json()).unwrap_or_default();
+                let message = if violations.is_empty() { message } else { violations.join("; ") };
+                crate::tools::bad_arguments(call.context.revision(), &message)
+            }
+        }
     }
 }
 
@@ -102,115 +114,11 @@ impl FromCall for RawArgs {
     }
 }
 
-impl FromCall for Context {
+impl<T: FromRequest> FromCall for T {
     const READS_ARGUMENTS: bool = false;
 
     fn from_call(call: &ToolCall) -> Result<Self, Rejection> {
-        Ok(call.context.clone())
-    }
-}
-
-/// A value that the server was given by `Server::state`, shared by all calls.
-#[derive(Debug)]
-#[expect(clippy::exhaustive_structs, reason = "it is taken apart in parameter lists")]
-pub struct State<T>(pub Arc<T>);
-
-impl<T> Clone for State<T> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<T> Deref for State<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T: Send + Sync + 'static> FromCall for State<T> {
-    const READS_ARGUMENTS: bool = false;
-
-    fn from_call(call: &ToolCall) -> Result<Self, Rejection> {
-        call.state.get_arc::<T>().map(Self).ok_or_else(|| {
-            tracing::error!(r#type = std::any::type_name::<T>(), "the server has no such state");
-            Rejection::Protocol(ErrorObject::internal("the server is not set up for this tool"))
-        })
-    }
-}
-
-/// A value of the caller's session, shared by the session's calls, that goes when the session
-/// goes. The first call makes it.
-///
-/// Where there is no session the call is answered with an error: take `Option<SessionState<T>>`
-/// to serve those peers, too. A session holds 16 values, one of a type, with those of layers.
-///
-/// Specification: [Sessions](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management).
-#[derive(Debug)]
-#[expect(clippy::exhaustive_structs, reason = "it is taken apart in parameter lists")]
-pub struct SessionState<T>(pub Arc<T>);
-
-impl<T> Clone for SessionState<T> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<T> Deref for SessionState<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T: Default + Send + Sync + 'static> FromCall for SessionState<T> {
-    const READS_ARGUMENTS: bool = false;
-
-    fn from_call(call: &ToolCall) -> Result<Self, Rejection> {
-        call.context.session_state::<T>().map(Self).ok_or_else(|| {
-            Rejection::Protocol(ErrorObject::invalid_request("the tool takes a session"))
-        })
-    }
-}
-
-/// A fact about this call that a transport, a guard or a layer has left.
-#[derive(Debug)]
-#[expect(clippy::exhaustive_structs, reason = "it is taken apart in parameter lists")]
-pub struct Ext<T>(pub Arc<T>);
-
-impl<T> Deref for Ext<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T: Send + Sync + 'static> FromCall for Ext<T> {
-    const READS_ARGUMENTS: bool = false;
-
-    fn from_call(call: &ToolCall) -> Result<Self, Rejection> {
-        call.context.extension_arc::<T>().map(Self).ok_or_else(|| {
-            tracing::error!(r#type = std::any::type_name::<T>(), "no layer has left this");
-            Rejection::Protocol(ErrorObject::internal("the server is not set up for this tool"))
-        })
-    }
-}
-
-impl<T: FromCall> FromCall for Option<T> {
-    const READS_ARGUMENTS: bool = T::READS_ARGUMENTS;
-
-    fn describe(definition: &mut ToolDefinition) {
-        T::describe(definition);
-    }
-
-    fn from_call(call: &ToolCall) -> Result<Self, Rejection> {
-        match T::from_call(call) {
-            Ok(value) => Ok(Some(value)),
-            Err(Rejection::Protocol(_)) => Ok(None),
-            Err(rejection) => Err(rejection),
-        }
+        let parts = RequestParts::new(&call.context, &call.state);
+        T::from_request(&parts).map_err(Rejection::Protocol)
     }
 }

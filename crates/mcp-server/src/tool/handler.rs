@@ -1,7 +1,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::extract::{FromCall, Rejection};
+use super::extract::FromCall;
 use super::output::IntoToolResult;
 use super::{ToolCall, ToolOutcome};
 use crate::schema::ToolSchema;
@@ -90,7 +90,7 @@ macro_rules! functions {
                     let $param = match $param::from_call(&call) {
                         Ok(value) => value,
                         Err(rejection) => {
-                            return Box::pin(std::future::ready(reject(&call, rejection)));
+                            return Box::pin(std::future::ready(rejection.into_outcome(&call)));
                         }
                     };
                 )*
@@ -109,17 +109,3 @@ functions!(A, B, C);
 functions!(A, B, C, D);
 functions!(A, B, C, D, E);
 functions!(A, B, C, D, E, G);
-
-/// The answer to arguments that don't fit: from 2025-11-25 on the model reads it, older peers
-/// get an error of the protocol.
-fn reject(call: &ToolCall, rejection: Rejection) -> ToolOutcome {
-    match rejection {
-        Rejection::Protocol(error) => Err(error),
-        Rejection::Arguments(message) => {
-            // The schema says where the fault is, and what was expected; serde doesn't know.
-            let violations = call.input.violations(call.arguments_json()).unwrap_or_default();
-            let message = if violations.is_empty() { message } else { violations.join("; ") };
-            crate::tools::bad_arguments(call.context.revision(), &message)
-        }
-    }
-}

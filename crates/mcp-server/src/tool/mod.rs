@@ -6,9 +6,10 @@ mod call;
 pub use call::{ToolCall, ToolOutcome};
 
 mod extract;
+pub use crate::extract::{Ext, SessionState, State};
 #[cfg(feature = "schemars")]
 pub use extract::Args;
-pub use extract::{Ext, FromCall, Parsed, RawArgs, Rejection, SessionState, State};
+pub use extract::{FromCall, Parsed, RawArgs, Rejection};
 
 mod output;
 #[cfg(feature = "schemars")]

@@ -36,7 +36,7 @@ fn a_schema_that_is_none_is_told_when_the_tool_is_added() {
 async fn a_tool_without_arguments_says_so_and_bears_a_filler() {
     let server = Server::new("s", "1")
         .tool("none", |_: Context| async { "none" })
-        .tool("maybe", |_: Option<RawArgs>| async { "maybe" })
+        .tool("maybe", |_: Parsed<Value>| async { "maybe" })
         .tool("any", |RawArgs(_): RawArgs| async { "any" })
         .with_tool(
             ToolEntry::new("open", || async { "open" }).input_schema(ToolSchema::any_object()),

@@ -1,0 +1,8 @@
+use mcp_server::prompt;
+
+#[prompt]
+fn summarize(ids: Vec<u64>) -> String {
+    format!("{ids:?}")
+}
+
+fn main() {}

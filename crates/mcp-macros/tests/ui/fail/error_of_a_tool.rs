@@ -1,0 +1,10 @@
+use mcp_server::tool;
+
+struct Cloudy;
+
+#[tool]
+async fn forecast() -> Result<String, Cloudy> {
+    Err(Cloudy)
+}
+
+fn main() {}

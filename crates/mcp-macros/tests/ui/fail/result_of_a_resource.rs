@@ -1,0 +1,8 @@
+use mcp_server::resource;
+
+#[resource("config://app")]
+fn config() -> Option<String> {
+    None
+}
+
+fn main() {}

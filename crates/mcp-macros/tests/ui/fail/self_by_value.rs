@@ -1,0 +1,13 @@
+use mcp_server::offer;
+
+struct Once;
+
+#[offer]
+impl Once {
+    #[prompt]
+    fn say(self) -> String {
+        String::new()
+    }
+}
+
+fn main() {}

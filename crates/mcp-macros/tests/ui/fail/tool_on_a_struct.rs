@@ -1,0 +1,6 @@
+use mcp_server::tool;
+
+#[tool]
+struct Forecast;
+
+fn main() {}
