@@ -550,3 +550,57 @@ async fn a_token_endpoint_that_has_moved_is_looked_up_once() {
         (1, 1, 0)
     );
 }
+
+/// A client that can send nobody anywhere, and knows of no registration.
+fn without_person(world: &World, store: &MemoryStore) -> mcp_auth::OAuthClient {
+    let clock = world.clock.clone();
+    mcp_auth::OAuthClient::builder()
+        .interactive(Registration::new(), mcp_auth::Redirect::loopback())
+        .fetcher(world.fetch.clone())
+        .store(store.clone())
+        .clock(move || clock.now())
+        .build()
+        .unwrap()
+}
+
+// Shows: CL-SM-5
+#[tokio::test(start_paused = true)]
+async fn whoever_has_no_browser_does_not_wait_for_somebody_elses_person() {
+    let world = World::new();
+    let store = MemoryStore::new();
+    let key = mcp_auth::v1::CredentialKey::new(
+        Resource::new(MCP).unwrap(),
+        Resource::new(MCP).unwrap(),
+        mcp_auth::Issuer::new(AS).unwrap(),
+    );
+    // Another process is just logging in.
+    let purpose = mcp_auth::v1::LockPurpose::Login;
+    let held = store.lock(&key, purpose, minutes(1)).await.unwrap();
+    let begun = tokio::time::Instant::now();
+    let client = without_person(&world, &store);
+    let error = world.call(&endpoint(&client), "ping", None).await.unwrap_err();
+    assert!(matches!(error.kind(), AuthErrorKind::NeedsPerson), "{error:?}");
+    assert!(begun.elapsed() < minutes(1));
+    drop(held);
+}
+
+// Shows: CL-RF-1
+#[tokio::test]
+async fn a_client_without_credentials_is_renewed_by_whoever_has_its_login() {
+    let world = World::new();
+    let store = MemoryStore::new();
+    world.authority.behave(|b| b.auth_methods = vec!["none".to_owned()]);
+    world.authority.register("by-hand", None, &["http://127.0.0.1/callback"]);
+    let pinned = mcp_auth::client::PinnedClient::new(
+        mcp_auth::Issuer::new(AS).unwrap(),
+        "by-hand",
+        mcp_auth::client::ClientAuthentication::None,
+    );
+    let registration = Registration::new().with_client(pinned);
+    let client = world.client_with(registration).store(store.clone()).build().unwrap();
+    world.call(&endpoint(&client), "ping", None).await.unwrap();
+    world.clock.advance(minutes(60));
+    let other = without_person(&world, &store);
+    world.call(&endpoint(&other), "ping", None).await.unwrap();
+    assert_eq!((world.count("/authorize"), world.count("/token")), (1, 2));
+}

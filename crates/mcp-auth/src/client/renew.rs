@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use url::Url;
 
-use super::config::{ClientAuthentication, Scopes};
+use super::config::{ClientAuthMethod, ClientAuthentication, Scopes};
 use super::discover::{Discovery, Target};
 use super::engine::{Endpoint, Engine, GrantKind};
 use super::error::{AuthError, AuthErrorKind, FlowStep};
@@ -359,7 +359,8 @@ async fn authorize(
     let asked = asked(&target)?;
     // One person is sent to one server once, however many processes want it.
     let before = engine.store.load(&key).await.map_err(storage)?.map(|stored| stored.generation);
-    let lock = match engine.grant.needs_browser() {
+    // Whoever can send nobody there doesn't wait for somebody else's person either.
+    let lock = match engine.grant.needs_browser() && engine.browser.is_some() {
         true => engine
             .store
             .lock(&key, LockPurpose::Login, engine.limits.login)
@@ -610,7 +611,10 @@ pub(crate) fn identity_of(engine: &Engine, live: &Live) -> Option<ClientIdentity
                 let same = client.client_id == record.client_id && client.is_for(&live.key.issuer);
                 same.then_some(client.authentication)
             };
-            configured.or_else(document).or_else(asked)?
+            // A client without credentials is itself by its id alone.
+            let public =
+                || (record.method == ClientAuthMethod::None).then_some(ClientAuthentication::None);
+            configured.or_else(document).or_else(asked).or_else(public)?
         }
         GrantKind::ClientCredentials(client) | GrantKind::Enterprise { client, .. } => {
             let same = client.client_id == record.client_id && client.is_for(&live.key.issuer);
