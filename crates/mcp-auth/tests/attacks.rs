@@ -167,7 +167,7 @@ impl Browser for Replaying {
     }
 }
 
-// Shows: CL-RS-2, AUTH-CLIENT-081
+// Shows: CL-RS-2, AUTH-CLIENT-081, CL-SM-4
 #[tokio::test]
 async fn state_replay() {
     let world = World::new();

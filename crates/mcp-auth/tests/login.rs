@@ -23,7 +23,7 @@ fn behave(world: &World, change: impl FnOnce(&mut Behavior)) {
     world.authority.behave(change);
 }
 
-// Shows: AUTH-CLIENT-007, AUTH-CLIENT-011, AUTH-CLIENT-012, AUTH-CLIENT-016, AUTH-CLIENT-028,
+// Shows: CL-US-2, AUTH-CLIENT-007, AUTH-CLIENT-011, AUTH-CLIENT-012, AUTH-CLIENT-016, AUTH-CLIENT-028,
 // AUTH-CLIENT-045, AUTH-CLIENT-046, AUTH-CLIENT-053, AUTH-CLIENT-054, AUTH-CLIENT-056,
 // AUTH-CLIENT-079, CL-AZ-3, CL-TK-1, FC-082
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn a_resource_above_the_endpoint_is_sent_as_its_document_has_it() {
     assert!(matches!(error.kind(), AuthErrorKind::ResourceMismatch { .. }), "{error:?}");
 }
 
-// Shows: CL-AM-1, CL-AM-2, FC-074, AUTH-CLIENT-008
+// Shows: CL-AM-1, CL-AM-2, FC-074, AUTH-CLIENT-008, CL-AM-7
 #[tokio::test]
 async fn openid_metadata_serves_where_there_is_no_other() {
     let world = World::new();

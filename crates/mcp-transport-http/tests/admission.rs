@@ -11,7 +11,7 @@ use hyper::StatusCode;
 use hyper::header::AUTHORIZATION;
 use hyper::http::request::Parts;
 use mcp_jsonrpc::ErrorObject;
-use mcp_transport_http::v1::{Admission, Guard, Principal, Refusal, Step};
+use mcp_transport_http::v1::{Admission, Guard, Operation, Principal, Refusal, Step};
 use serde_json::json;
 use support::{Client, Server, bounded};
 
@@ -28,6 +28,14 @@ impl Guard for ForAWhile {
         let time = Duration::from_millis(millis.parse().unwrap());
         let admission = Admission::of(Principal::new("https://as.example", name));
         Step::now(Ok(admission.with_streams_for(time)))
+    }
+
+    fn permit(&self, _: &Admission, operation: &Operation) -> Step<Result<(), Refusal>> {
+        if operation.name.as_deref() == Some("forbidden") {
+            let error = ErrorObject::invalid_request("not you");
+            return Step::now(Err(Refusal::new(StatusCode::FORBIDDEN, error)));
+        }
+        Step::now(Ok(()))
     }
 }
 
@@ -107,6 +115,25 @@ async fn a_stream_of_the_session_ends_with_its_admission() {
     .await;
 }
 
+// Shows: RS-SP-5
+#[tokio::test]
+async fn a_batch_is_judged_as_a_whole_before_any_of_it_runs() {
+    bounded(async {
+        let server = server().await;
+        let client = connect(&server, "2025-03-26").await;
+        let call = |id: u64, name: &str| {
+            json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name}})
+        };
+        let answer = client.post(&json!([call(1, "count"), call(2, "forbidden")])).await;
+        assert_eq!(answer.status, 403);
+        assert!(answer.json().await.get("id").is_none());
+        assert_eq!(server.controls.count("count begun"), 0);
+        assert_eq!(client.post(&json!([call(3, "count")])).await.status, 200);
+    })
+    .await;
+}
+
+// Shows: RS-CR-4
 #[tokio::test]
 async fn members_of_a_batch_are_in_the_name_of_who_sent_it() {
     bounded(async {

@@ -101,8 +101,29 @@ impl Discovery<'_> {
             .clone();
         let resource = Resource::new(&*document.resource)
             .map_err(|error| AuthError::new(FlowStep::ResourceMetadata, error))?;
-        let metadata = self.server(&issuer).await?;
-        Ok(Target { resource, issuer, metadata, document: Some(document) })
+        let others = issuers.iter().filter(|other| **other != issuer);
+        let mut failed: Vec<AuthError> = Vec::new();
+        for issuer in std::iter::once(&issuer).chain(others).take(MAX_SERVERS) {
+            match self.server(issuer).await {
+                Ok(metadata) => {
+                    let issuer = issuer.clone();
+                    return Ok(Target { resource, issuer, metadata, document: Some(document) });
+                }
+                // Nothing but a document was asked for, so nothing is given away by going on.
+                Err(error) if is_unfit(error.kind()) => {
+                    tracing::warn!(%issuer, error = %error.kind(), "can't be logged in to");
+                    failed.push(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        match failed.len() {
+            1 => Err(failed.remove(0)),
+            _ => Err(AuthError::new(
+                FlowStep::ServerMetadata,
+                AuthErrorKind::NoUsableServer { failed },
+            )),
+        }
     }
 
     /// The metadata of an authorization server.
@@ -249,6 +270,15 @@ impl Discovery<'_> {
             tokio::time::sleep(short_pause()).await;
         }
     }
+}
+
+/// Of how many authorization servers the metadata is looked at.
+const MAX_SERVERS: usize = 4;
+
+/// Whether a server says by its metadata, or the lack of it, that it can't be used. Trouble of
+/// the network is none of that.
+fn is_unfit(kind: &AuthErrorKind) -> bool {
+    matches!(kind, AuthErrorKind::NoServerMetadata { .. } | AuthErrorKind::PkceNotSupported { .. })
 }
 
 /// Between 100 and 356 ms, so that many clients don't come back at one moment.

@@ -83,6 +83,11 @@ impl std::error::Error for AuthError {
     }
 }
 
+/// What is wrong with each, for one line.
+fn each(errors: &[AuthError]) -> String {
+    errors.iter().map(|error| format!("; {}", error.kind())).collect()
+}
+
 /// Whose fault something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -202,6 +207,12 @@ pub enum AuthErrorKind {
         /// Why the document that came closest was no use.
         #[source]
         last: Option<UnusableServerMetadata>,
+    },
+    /// None of the resource's authorization servers can be used.
+    #[error("none of {} authorization servers can be used{}", failed.len(), each(failed))]
+    NoUsableServer {
+        /// What is wrong with each, in the order in which they were tried.
+        failed: Vec<AuthError>,
     },
     /// The authorization server doesn't announce PKCE with S256.
     #[error("{issuer} does not announce PKCE with S256")]
@@ -461,6 +472,7 @@ impl AuthErrorKind {
             | Self::TokenNotAccepted { .. }
             | Self::StepUpExhausted { .. } => Fault::ResourceServer,
             Self::NoServerMetadata { .. }
+            | Self::NoUsableServer { .. }
             | Self::PkceNotSupported { .. }
             | Self::RegistrationRefused { .. }
             | Self::RegistrationUnusable { .. }

@@ -2,8 +2,8 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use crate::crypto;
-use crate::jose::Thumbprint;
+#[cfg(feature = "server")]
+use crate::v1::{BoxFuture, ProofDigest, ReplayError, ReplayStore};
 
 /// How many proofs are remembered.
 const MAX_PROOFS: usize = 100_000;
@@ -22,14 +22,7 @@ struct Seen {
 
 impl ReplayWindow {
     /// Remembers a proof; `false` if it was seen before.
-    pub(crate) fn first_time(
-        &self,
-        id: &str,
-        key: &Thumbprint,
-        until: SystemTime,
-        now: SystemTime,
-    ) -> bool {
-        let digest = crypto::sha256_parts([id.as_bytes(), key.as_str().as_bytes()]);
+    pub(crate) fn note(&self, digest: [u8; 32], until: SystemTime, now: SystemTime) -> bool {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some((oldest, until)) = seen.order.front().copied() {
             let full = seen.order.len() >= MAX_PROOFS;
@@ -50,6 +43,18 @@ impl ReplayWindow {
     }
 }
 
+#[cfg(feature = "server")]
+impl ReplayStore for ReplayWindow {
+    fn first_time<'a>(
+        &'a self,
+        proof: ProofDigest,
+        until: SystemTime,
+        now: SystemTime,
+    ) -> BoxFuture<'a, Result<bool, ReplayError>> {
+        Box::pin(async move { Ok(self.note(*proof.as_bytes(), until, now)) })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, UNIX_EPOCH};
@@ -61,10 +66,10 @@ mod tests {
     fn a_proof_is_good_once_for_each_key_until_its_time_is_over() {
         let window = ReplayWindow::default();
         let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
-        let (a, b) = (Thumbprint::new("a"), Thumbprint::new("b"));
-        assert!(window.first_time("1", &a, at(100), at(0)));
-        assert!(!window.first_time("1", &a, at(100), at(50)));
-        assert!(window.first_time("1", &b, at(100), at(50)));
-        assert!(window.first_time("1", &a, at(200), at(100)));
+        let (a, b) = ([1; 32], [2; 32]);
+        assert!(window.note(a, at(100), at(0)));
+        assert!(!window.note(a, at(100), at(50)));
+        assert!(window.note(b, at(100), at(50)));
+        assert!(window.note(a, at(200), at(100)));
     }
 }

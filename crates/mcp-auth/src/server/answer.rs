@@ -61,6 +61,11 @@ impl Answers {
         refusal(StatusCode::FORBIDDEN, "the operation needs more scopes", [challenge])
     }
 
+    /// 503: nothing can be said about the request now.
+    pub(super) fn unavailable(&self) -> Refusal {
+        unavailable(Duration::from_secs(5))
+    }
+
     /// 403 for a reason that has nothing to do with scopes.
     pub(super) fn forbidden(&self) -> Refusal {
         refusal(StatusCode::FORBIDDEN, "forbidden", [])

@@ -147,7 +147,7 @@ impl Inner {
                 return Err(self.answers.unverified(scheme, &reason));
             }
         };
-        self.check_binding(head, scheme, &token, &verified)?;
+        self.check_binding(head, scheme, &token, &verified).await?;
         let ruling = self.policy.judge_baseline(&verified.scopes);
         if let Ruling::Lacking(scopes) = ruling {
             return Err(self.answers.insufficient(scheme, &scopes));
@@ -223,8 +223,7 @@ impl Inner {
     }
 
     /// Whether a bound token came with its proof, and an unbound one without the claim to be.
-    #[expect(clippy::result_large_err, reason = "the refusal is the transport's type")]
-    fn check_binding(
+    async fn check_binding(
         &self,
         head: &Parts,
         scheme: Scheme,
@@ -241,10 +240,11 @@ impl Inner {
             (_, Scheme::Bearer, None) => Ok(()),
             (Some(proofs), Scheme::Dpop, Some(bound_to)) => {
                 let now = (self.now)();
-                let checked = proofs.check(head, &self.url, token, bound_to, now);
+                let checked = proofs.check(head, &self.url, token, bound_to, now).await;
                 checked.map_err(|unproven| match unproven {
                     Unproven::Token => broken(),
                     Unproven::Proof => self.answers.proof("invalid_dpop_proof", None),
+                    Unproven::Unavailable => self.answers.unavailable(),
                     Unproven::Nonce => {
                         let nonce = proofs.nonce(now).map(HeaderValue::try_from);
                         self.answers.proof("use_dpop_nonce", nonce.and_then(Result::ok))

@@ -19,6 +19,9 @@ mod downstream;
 #[cfg(feature = "client")]
 pub use self::downstream::{Caller, Downstream, DownstreamToken, ExchangeError, WrongTarget};
 
+mod scope_error;
+pub use self::scope_error::{INSUFFICIENT_SCOPE, NeedsScope};
+
 mod documents;
 pub use self::documents::{ClientDocuments, DocumentError};
 

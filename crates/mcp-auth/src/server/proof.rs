@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use hyper::http::request::Parts;
@@ -5,14 +6,15 @@ use url::Url;
 
 use crate::dpop::{Expected, ProofFault, ReplayWindow, ServerNonces, check};
 use crate::jose::{Algorithm, Thumbprint};
-use crate::{NoRandomness, Secret};
+use crate::v1::{ProofDigest, ReplayStore};
+use crate::{NoRandomness, Secret, crypto};
 
 /// Whether and how proofs of possession are demanded (RFC 9449).
 #[cfg_attr(
     not(feature = "unstable-dpop"),
     expect(unreachable_pub, reason = "public once the feature is on")
 )]
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct DpopRules {
     /// Whether bearer tokens are refused.
@@ -24,6 +26,18 @@ pub struct DpopRules {
     /// The key that nonces are made with, at least 32 bytes; the same on all replicas. Made at
     /// random without one.
     pub nonce_key: Option<Secret>,
+    /// Where proofs that were shown are remembered; in memory by default.
+    pub replays: Arc<dyn ReplayStore>,
+}
+
+impl std::fmt::Debug for DpopRules {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DpopRules")
+            .field("required", &self.required)
+            .field("algorithms", &self.algorithms)
+            .field("nonces", &self.nonces)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for DpopRules {
@@ -33,6 +47,7 @@ impl Default for DpopRules {
             algorithms: vec![Algorithm::Es256, Algorithm::EdDsa],
             nonces: false,
             nonce_key: None,
+            replays: Arc::new(ReplayWindow::default()),
         }
     }
 }
@@ -41,7 +56,6 @@ impl Default for DpopRules {
 pub(super) struct Proofs {
     pub(super) rules: DpopRules,
     nonces: Option<ServerNonces>,
-    replays: ReplayWindow,
 }
 
 /// What is wrong with a proof.
@@ -51,6 +65,8 @@ pub(super) enum Unproven {
     Nonce,
     /// The token is bound to another key.
     Token,
+    /// It can't be said now.
+    Unavailable,
 }
 
 impl Proofs {
@@ -60,7 +76,7 @@ impl Proofs {
             (true, Some(key)) => Some(ServerNonces::with_key(key.expose().as_bytes())),
             (true, None) => Some(ServerNonces::new()?),
         };
-        Ok(Self { rules, nonces, replays: ReplayWindow::default() })
+        Ok(Self { rules, nonces })
     }
 
     pub(super) fn names(&self) -> String {
@@ -72,7 +88,7 @@ impl Proofs {
     }
 
     /// Checks the proof that came with a token that is bound to `bound_to`.
-    pub(super) fn check(
+    pub(super) async fn check(
         &self,
         head: &Parts,
         url: &Url,
@@ -98,10 +114,16 @@ impl Proofs {
             return Err(Unproven::Nonce);
         }
         // Remembered only when all else is right, so that nobody can fill the window.
-        if !self.replays.first_time(&proof.id, bound_to, proof.until, now) {
-            return Err(Unproven::Proof);
+        let parts = [proof.id.as_bytes(), bound_to.as_str().as_bytes()];
+        let digest = ProofDigest::new(crypto::sha256_parts(parts));
+        match self.rules.replays.first_time(digest, proof.until, now).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Unproven::Proof),
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "no proof can be checked");
+                Err(Unproven::Unavailable)
+            }
         }
-        Ok(())
     }
 }
 

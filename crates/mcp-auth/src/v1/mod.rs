@@ -21,6 +21,11 @@ mod browser;
 pub use self::browser::{Browser, BrowserError, CallbackUrl, Visit, Visited};
 
 #[cfg(feature = "server")]
+mod replay;
+#[cfg(feature = "server")]
+pub use self::replay::{ProofDigest, ReplayError, ReplayStore};
+
+#[cfg(feature = "server")]
 mod verifier;
 #[cfg(feature = "server")]
 pub use self::verifier::{PresentedToken, TokenVerifier, Unverified, Verified};

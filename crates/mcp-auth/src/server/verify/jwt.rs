@@ -4,9 +4,10 @@ use std::time::{Duration, SystemTime};
 
 use super::claims::{self, TimeRules};
 use super::keys::{KeySetSource, Keys};
+use super::known::Known;
 use crate::jose::{Algorithm, Compact, MalformedToken};
 use crate::v1::{BoxFuture, Fetch, PresentedToken, TokenVerifier, Unverified, Verified};
-use crate::{Issuer, json};
+use crate::{Issuer, crypto, json};
 
 /// The most leeway that clocks are given.
 const MAX_LEEWAY: Duration = Duration::from_secs(300);
@@ -27,6 +28,10 @@ pub struct JwtRules {
     pub max_lifetime: Option<Duration>,
     /// The claims in which scopes are looked for, in that order.
     pub scope_claims: Vec<String>,
+    /// How many verified tokens are remembered, so that the next request with the same one
+    /// costs no signature; none by default. A token is remembered for a minute, and never
+    /// past its end: that long a key that was withdrawn may still count.
+    pub remembered: usize,
 }
 
 impl Default for JwtRules {
@@ -43,6 +48,7 @@ impl Default for JwtRules {
             require_at_jwt: false,
             max_lifetime: None,
             scope_claims: ["scope", "scp", "scopes"].map(str::to_owned).to_vec(),
+            remembered: 0,
         }
     }
 }
@@ -65,6 +71,7 @@ pub struct JwtVerifier {
     rules: JwtRules,
     times: TimeRules,
     keys: Keys,
+    known: Option<Known>,
     now: Arc<dyn Fn() -> SystemTime + Send + Sync>,
 }
 
@@ -83,7 +90,20 @@ impl JwtVerifier {
             needs_expiry: true,
         };
         let keys = Keys::new(issuer.clone(), rules.key_set.clone(), fetch);
-        Self { issuer, rules, times, keys, now }
+        let known = Some(rules.remembered).filter(|count| *count > 0).map(Known::new);
+        Self { issuer, rules, times, keys, known, now }
+    }
+
+    /// As [`check`](Self::check), but not twice within a minute for one token.
+    async fn check_once(&self, token: &str) -> Result<Verified, Unverified> {
+        let Some(known) = &self.known else { return self.check(token).await };
+        let (digest, now) = (crypto::sha256(token.as_bytes()), (self.now)());
+        if let Some(verified) = known.find(&digest, now) {
+            return Ok(verified);
+        }
+        let verified = self.check(token).await?;
+        known.keep(digest, &verified, now);
+        Ok(verified)
     }
 
     async fn check(&self, token: &str) -> Result<Verified, Unverified> {
@@ -122,7 +142,7 @@ impl TokenVerifier for JwtVerifier {
         &'a self,
         token: PresentedToken<'a>,
     ) -> BoxFuture<'a, Result<Verified, Unverified>> {
-        Box::pin(self.check(token.expose()))
+        Box::pin(self.check_once(token.expose()))
     }
 }
 

@@ -5,6 +5,7 @@ mod fixed;
 mod introspect;
 mod jwt;
 mod keys;
+mod known;
 pub use self::fixed::StaticTokens;
 pub use self::introspect::{IntrospectionClient, IntrospectionVerifier};
 pub use self::jwt::{JwtRules, JwtVerifier};
