@@ -18,6 +18,18 @@ pages! {
     reliability = "../reliability.md";
     versioning = "../versioning.md";
 
+    guide = "../guide/README.md";
+    guide_completion = "../guide/completion.md";
+    guide_conversation = "../guide/conversation.md";
+    guide_elicitation = "../guide/elicitation.md";
+    guide_logging = "../guide/logging.md";
+    guide_prompts = "../guide/prompts.md";
+    guide_resources = "../guide/resources.md";
+    guide_roots = "../guide/roots.md";
+    guide_sampling = "../guide/sampling.md";
+    guide_tools = "../guide/tools.md";
+    guide_transports = "../guide/transports.md";
+
     guide_authorization_client = "../guide/authorization-client.md";
     guide_authorization_server = "../guide/authorization-server.md";
     guide_authorization_threats = "../guide/authorization-threats.md";
