@@ -5,3 +5,4 @@ pub mod auth;
 pub mod everything;
 pub mod interop;
 pub mod soak;
+pub mod wire;

@@ -121,7 +121,7 @@ fn now(clock: &ManualClock) -> u64 {
     clock.now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
 }
 
-// Shows: CL-EM-1, CL-EM-2, CL-EM-3, CL-EM-4, CL-EM-5
+// Shows: CL-EM-1, CL-EM-2, CL-EM-3, CL-EM-4, CL-EM-5, CL-EM-6
 #[tokio::test]
 async fn an_identity_at_the_enterprise_becomes_a_token_for_the_server() {
     let world = World::new();
@@ -167,6 +167,14 @@ async fn an_identity_at_the_enterprise_becomes_a_token_for_the_server() {
     assert!(exchange.param("client_secret").is_none());
     assert!(grant.headers.contains_key("authorization"));
     assert_eq!(grant.param("resource").as_deref(), Some(MCP));
+    // The next token comes from the next exchange.
+    let authorizer = endpoint(&client(AS));
+    world.call(&authorizer, "ping", None).await.unwrap();
+    world.fetch.forget();
+    world.clock.advance(minutes(60));
+    world.call(&authorizer, "ping", None).await.unwrap();
+    let hosts: Vec<_> = world.fetch.seen_at("/token").iter().map(|s| s.url.to_string()).collect();
+    assert_eq!(hosts, ["https://idp.example/token", "https://as.example/token"]);
 
     // The client is pinned: another server's authorization server gets nothing.
     let error =

@@ -410,3 +410,73 @@ async fn a_proof_counts_once_on_all_replicas_that_share_what_they_have_seen() {
     let refused = other.server().admit(&head().await).await.unwrap_err();
     assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
 }
+
+// Shows: AS-CD-2, AS-CD-4
+#[tokio::test(start_paused = true)]
+async fn a_clients_document_is_asked_for_once_and_a_failure_is_soon_forgotten() {
+    const ID: &str = "https://app.example/client.json";
+    let fetch = mcp_auth::testing::ScriptedFetch::new();
+    let answer = Arc::new(std::sync::Mutex::new((200, "max-age=600")));
+    fetch.serve("https://app.example", {
+        let answer = Arc::clone(&answer);
+        move |_| {
+            let (status, cache) = *answer.lock().unwrap();
+            let mut headers = HeaderMap::new();
+            headers.insert("cache-control", cache.parse().unwrap());
+            headers.insert("location", "https://elsewhere.example/".parse().unwrap());
+            let body = json!({
+                "client_id": ID, "client_name": "App", "redirect_uris": ["https://app.example/cb"],
+            });
+            FetchResponse::new(StatusCode::from_u16(status).unwrap(), headers, body.to_string())
+        }
+    });
+    let documents = mcp_auth::server::ClientDocuments::new(fetch.clone());
+    let asked = || fetch.seen_at("/client.json").len();
+    documents.get(ID).await.unwrap();
+    tokio::time::advance(minutes(9)).await;
+    documents.get(ID).await.unwrap();
+    assert_eq!(asked(), 1);
+    tokio::time::advance(minutes(2)).await;
+    documents.get(ID).await.unwrap();
+    assert_eq!(asked(), 2);
+
+    // A redirect is followed nowhere; that there was none is remembered for ten seconds.
+    *answer.lock().unwrap() = (302, "max-age=600");
+    tokio::time::advance(minutes(11)).await;
+    assert!(documents.get(ID).await.is_err());
+    assert!(documents.get(ID).await.is_err());
+    assert_eq!(asked(), 3);
+    assert!(fetch.seen().iter().all(|seen| seen.url.host_str() == Some("app.example")));
+    *answer.lock().unwrap() = (200, "no-store");
+    tokio::time::advance(Duration::from_secs(10)).await;
+    documents.get(ID).await.unwrap();
+    // At least a minute, whatever is said.
+    tokio::time::advance(Duration::from_secs(59)).await;
+    documents.get(ID).await.unwrap();
+    assert_eq!(asked(), 4);
+}
+
+// Shows: CL-FT-6
+#[tokio::test]
+async fn no_address_has_a_user_in_it() {
+    let fetcher = mcp_auth::GuardedFetcher::new(mcp_auth::FetchPolicy::default()).unwrap();
+    let url = "http://someone:secret@127.0.0.1:1/".parse().unwrap();
+    let request = mcp_auth::FetchRequest::get(url, mcp_auth::Reach::Loopback);
+    let error = mcp_auth::v1::Fetch::fetch(&fetcher, request).await.unwrap_err();
+    assert!(matches!(error, mcp_auth::FetchError::Refused { .. }), "{error:?}");
+    assert!(!format!("{error} {error:?}").contains("secret"));
+}
+
+// Shows: RS-WA-3
+#[tokio::test]
+async fn what_is_refused_is_not_kept_by_anybody_in_between() {
+    let world = World::with_policy(ScopePolicy::new().baseline(need("a")));
+    for credential in [None, Some("Bearer rubbish"), Some("Bearer a\u{1}")] {
+        let mut headers = HeaderMap::new();
+        if let Some(Ok(value)) = credential.map(str::parse) {
+            headers.insert(AUTHORIZATION, value);
+        }
+        let refusal = world.server().admit(&head_with(&headers)).await.unwrap_err();
+        assert_eq!(refusal.headers["cache-control"], "no-store");
+    }
+}

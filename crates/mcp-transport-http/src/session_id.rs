@@ -112,7 +112,7 @@ mod tests {
         }
     }
 
-    // Shows: TRANSPORT-SESSION-004
+    // Shows: RS-SB-6, TRANSPORT-SESSION-004
     #[test]
     fn a_session_id_is_never_printed() {
         let id: SessionId = "secret".parse().unwrap();

@@ -60,6 +60,7 @@ mod tests {
 
     use super::*;
 
+    // Shows: RS-SP-4
     #[test]
     fn an_operation_is_named_by_what_its_params_name() {
         let operation = |method: &str, params: &str| {
