@@ -33,7 +33,7 @@ case $role-$peer in
         exec "$node" --import "$here/node/resolve.mjs" "$here/node/$role-$peer.mjs" "$@"
         ;;
     client-python | server-python)
-        exec "$cache/python/bin/python" "$here/python/$role.py" "$@"
+        exec "$cache/python/bin/python" -B "$here/python/$role.py" "$@"
         ;;
     client-rmcp | server-rmcp)
         exec "${MCP_INTEROP_RMCP_TARGET:-$cache/rmcp}/debug/rmcp-peer" "$role" "$@"

@@ -14,6 +14,7 @@ pages! {
     readme = "../../README.md";
     architecture = "../architecture.md";
     dependencies = "../dependencies.md";
+    interop = "../interop.md";
     releasing = "../releasing.md";
     reliability = "../reliability.md";
     versioning = "../versioning.md";

@@ -8,6 +8,7 @@ import { SubscribeRequestSchema, UnsubscribeRequestSchema } from "@modelcontextp
 import * as z from "zod";
 import { serveHttp, serveSse } from "./http.mjs";
 import { serveProtected } from "./oauth-server.mjs";
+import { contents } from "./samples.mjs";
 
 const say = (text) => ({ content: [{ type: "text", text }] });
 const memos = { one: "first memo", two: "second memo" };
@@ -36,6 +37,7 @@ function newServer() {
     },
     ({ a, b }) => ({ ...say(JSON.stringify({ sum: a + b })), structuredContent: { sum: a + b } }),
   );
+  server.registerTool("contents", { description: "Gives one of each kind of content" }, () => ({ content: contents }));
   server.registerTool("fail", { description: "Always fails" }, () => {
     throw new Error("this tool always fails");
   });

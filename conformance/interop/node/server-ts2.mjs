@@ -4,6 +4,7 @@ import { McpServer, ResourceTemplate, completable } from "@modelcontextprotocol/
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import * as z from "zod";
 import { serveHttp } from "./http.mjs";
+import { contents } from "./samples.mjs";
 
 const say = (text) => ({ content: [{ type: "text", text }] });
 const memos = { one: "first memo", two: "second memo" };
@@ -38,6 +39,7 @@ function newServer() {
     },
     ({ a, b }) => ({ ...say(JSON.stringify({ sum: a + b })), structuredContent: { sum: a + b } }),
   );
+  server.registerTool("contents", { description: "Gives one of each kind of content" }, () => ({ content: contents }));
   server.registerTool("fail", { description: "Always fails" }, () => {
     throw new Error("this tool always fails");
   });

@@ -24,6 +24,8 @@ warnings.simplefilter("ignore", MCPDeprecationWarning)
 LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 MEMOS = {"one": "first memo", "two": "second memo"}
 NAMES = ["Alice", "Alan", "Bob"]
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
+WAV = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
 
 # A protected server has to know its address before there is one.
 listener = socket.create_server(("127.0.0.1", 0)) if sys.argv[1:] != ["stdio"] else None
@@ -64,6 +66,20 @@ def add(a: float, b: float) -> Annotated[types.CallToolResult, Sum]:
     result = {"sum": a + b}
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=json.dumps(result))], structured_content=result
+    )
+
+
+@mcp.tool(description="Gives one of each kind of content", structured_output=False)
+def contents() -> types.CallToolResult:
+    memo = types.TextResourceContents(uri="memo://one", mime_type="text/plain", text=MEMOS["one"])
+    return types.CallToolResult(
+        content=[
+            types.TextContent(type="text", text="one of each"),
+            types.ImageContent(type="image", data=PNG, mime_type="image/png"),
+            types.AudioContent(type="audio", data=WAV, mime_type="audio/wav"),
+            types.EmbeddedResource(type="resource", resource=memo),
+            types.ResourceLink(type="resource_link", uri="memo://two", name="two"),
+        ]
     )
 
 

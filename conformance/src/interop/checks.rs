@@ -4,10 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mcp_client::{Client, ClientError};
-use mcp_types::LoggingLevel;
+use mcp_types::{ContentBlock, LoggingLevel};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{Failure, Host, Report, has};
+use crate::everything::{PNG, WAV};
 
 /// Runs one check after the other, whatever came of the one before.
 pub(super) async fn all(client: &Client, host: &Host, report: &mut Report) {
@@ -23,6 +25,7 @@ pub(super) async fn all(client: &Client, host: &Host, report: &mut Report) {
         "tools/call text": echo(client, "hello");
         "tools/call large text": echo(client, &"0123456789abcdef".repeat(16 * 1024));
         "tools/call side by side": side_by_side(client);
+        "tools/call contents": contents(client);
         "tools/call structured": add(client);
         "tools/call failing": fail(client);
         "progress": progress(client);
@@ -82,6 +85,26 @@ async fn side_by_side(client: &Client) -> Result<String, Failure> {
     for call in calls {
         ensure(call.await??, || "the answers were mixed up".to_owned())?;
     }
+    Ok(String::new())
+}
+
+/// One of each kind, as they are read and written again.
+async fn contents(client: &Client) -> Result<String, Failure> {
+    let result = client.call_tool("contents").await?;
+    let expected = json!([
+        {"type": "text", "text": "one of each"},
+        {"type": "image", "data": PNG, "mimeType": "image/png"},
+        {"type": "audio", "data": WAV, "mimeType": "audio/wav"},
+        {
+            "type": "resource",
+            "resource": {"uri": "memo://one", "mimeType": "text/plain", "text": "first memo"},
+        },
+        {"type": "resource_link", "uri": "memo://two", "name": "two"},
+    ]);
+    let known = result.content.iter().all(|block| !matches!(block, ContentBlock::Unknown(_)));
+    ensure(known, || "there is content of an unknown kind".to_owned())?;
+    let found = serde_json::to_value(&result.content)?;
+    ensure(found == expected, || found.to_string())?;
     Ok(String::new())
 }
 

@@ -10,24 +10,26 @@ use anyhow::{Context as _, bail};
 
 use super::{
     PACKAGE, Row, Selection,
+    matrix::{self, Talk},
     peer::{self, Server},
 };
 use crate::{
     ci::counts::Counts,
+    fresh::Fresh,
     shell,
     workspace::{Metadata, Package},
 };
 
 /// Another SDK, and how its programs can be connected.
-struct Peer {
+pub(super) struct Peer {
     /// As the scripts call it.
-    name: &'static str,
-    client: &'static [&'static str],
-    server: &'static [&'static str],
+    pub(super) name: &'static str,
+    pub(super) client: &'static [&'static str],
+    pub(super) server: &'static [&'static str],
 }
 
 /// Every peer. `oauth` is HTTP for who has a token.
-const PEERS: [Peer; 6] = [
+pub(super) const PEERS: [Peer; 6] = [
     Peer {
         name: "ts1",
         client: &["stdio", "http", "sse", "oauth"],
@@ -74,17 +76,26 @@ pub(super) fn run(
     build()?;
 
     let script = interop.join("run.sh");
-    let mut rows = Vec::new();
+    let (mut rows, mut talks) = (Vec::new(), Vec::new());
     for (peer, role, transport) in pairs(selection) {
         let name = if role == "client" { SERVER } else { CLIENT };
         let exists = programs.targets.iter().any(|target| target.name == name);
         let ours = metadata.target_directory.join("debug").join(name);
         let artifacts = metadata.target_directory.join("interop");
         let pair = Pair { peer, role, transport, script: &script, ours, artifacts };
-        rows.push(pair.talk(exists));
+        let (row, checks) = pair.talk(exists);
+        rows.push(row);
+        talks.push(Talk { peer, role, transport, checks });
         if (peer, transport) == ("browser", "http") {
             rows.push(pair.notices());
         }
+    }
+    // The page is about all of them, when all is well.
+    let all = selection.is_of_no_peer() && selection.role.is_none();
+    if all && rows.iter().all(|row| row.counts.failed == 0) {
+        let mut pages = Fresh::new(!selection.write, "cargo xtask conformance interop --write");
+        pages.put(&metadata.workspace_root.join("docs/interop.md"), &matrix::page(&talks)?)?;
+        pages.finish()?;
     }
     Ok(rows)
 }
@@ -114,20 +125,22 @@ pub(super) fn build() -> anyhow::Result<()> {
     shell::run(&mut shell::cargo(arguments))
 }
 
-fn row(what: String, start: Instant, talk: anyhow::Result<peer::Report>) -> Row {
-    let counts = match talk {
+/// The line of the table, and the checks that held.
+fn row(what: String, start: Instant, talk: anyhow::Result<peer::Report>) -> (Row, Vec<String>) {
+    let (counts, checks) = match talk {
         Ok(report) => {
             for line in &report.failures {
                 shell::say(format_args!("FAILED {what}: {line}"));
             }
-            Counts { passed: report.passed, failed: report.failures.len() }
+            let counts = Counts { passed: report.passed.len(), failed: report.failures.len() };
+            (counts, report.passed)
         }
         Err(error) => {
             shell::say(format_args!("FAILED {what}: {error:#}"));
-            Counts { passed: 0, failed: 1 }
+            (Counts { passed: 0, failed: 1 }, Vec::new())
         }
     };
-    Row { leg: "interop", what, counts, time: start.elapsed() }
+    (Row { leg: "interop", what, counts, time: start.elapsed() }, checks)
 }
 
 /// Two programs that are to talk.
@@ -143,7 +156,7 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    fn talk(&self, exists: bool) -> Row {
+    fn talk(&self, exists: bool) -> (Row, Vec<String>) {
         let start = Instant::now();
         let what = match self.role {
             "client" => format!("{} client, our server, {}", self.peer, self.transport),
@@ -165,11 +178,11 @@ impl Pair<'_> {
         other.args(["server", "ts1", self.transport]);
         let talk = self.visit(&mut other).and_then(|report| match report.failures.as_slice() {
             [one] if one.starts_with("tools/list: ") && one.contains("test_simple_text") => {
-                Ok(peer::Report { passed: 1, failures: Vec::new() })
+                Ok(peer::Report { passed: vec![one.clone()], failures: Vec::new() })
             }
             others => bail!("it should have missed a tool, and nothing else: {others:?}"),
         });
-        row(format!("{} notices another server", self.peer), start, talk)
+        row(format!("{} notices another server", self.peer), start, talk).0
     }
 
     fn over_http(&self) -> anyhow::Result<peer::Report> {

@@ -1,6 +1,7 @@
 //! The proof that we speak MCP with others: runs its legs and prints one table.
 
 mod interop;
+mod matrix;
 mod official;
 mod peer;
 
@@ -24,6 +25,8 @@ pub(crate) struct Selection {
     peer: Option<String>,
     role: Option<String>,
     transport: Option<String>,
+    /// Whether pages are written, and not compared.
+    write: bool,
 }
 
 /// One line of the table: a pair that talked.
@@ -45,6 +48,10 @@ impl Selection {
                 "inspector" => {
                     selection.leg = Some("interop".to_owned());
                     selection.peer = Some("browser".to_owned());
+                    continue;
+                }
+                "--write" => {
+                    selection.write = true;
                     continue;
                 }
                 leg if LEGS.contains(&leg) => {
@@ -84,7 +91,7 @@ impl Selection {
 const LEGS: &[&str] = &["interop", "official"];
 
 /// `cargo xtask conformance [interop|official|inspector] [--peer P] [--role client|server]
-/// [--transport stdio|http|sse|oauth]`.
+/// [--transport stdio|http|sse|oauth] [--write]`.
 pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
     match prove(&Selection::parse(args)?)? {
         Outcome::Passed(_) => Ok(()),

@@ -4,6 +4,7 @@
 //! neither a failure nor a warning. There is no list of expected failures.
 
 use std::{
+    collections::HashSet,
     env, fs,
     path::{Path, PathBuf},
     process::Command,
@@ -95,8 +96,6 @@ const AUTHORIZATION: &[Group] = &[
         ],
         kind: Kind::Extension,
     },
-    // Left out: scope-step-up, scope-retry-limit and authorization-server-migration, which
-    // begin after a call that only the stateless revision makes.
     Group {
         what: "our client, authorization of 2026-07-28",
         revision: "2026-07-28",
@@ -126,6 +125,37 @@ const AUTHORIZATION: &[Group] = &[
         ],
         kind: Kind::UpToTheToken,
     },
+];
+
+/// What the suite has for clients and is not run, with the revision that it is of.
+const LEFT_OUT: &[(&str, &[&str])] = &[
+    // All of these begin with, or wait for, a call that only the stateless revision makes.
+    (
+        "2026-07-28",
+        &[
+            "tools_call",
+            "request-metadata",
+            "auth/scope-step-up",
+            "auth/scope-retry-limit",
+            "auth/authorization-server-migration",
+            "sep-2322-client-request-state",
+            "http-standard-headers",
+            "http-custom-headers",
+            "http-invalid-tool-headers",
+            "json-schema-ref-no-deref",
+            "json-schema-2020-12-preservation",
+        ],
+    ),
+    // The extension for skills, which we don't have.
+    (
+        "extension",
+        &[
+            "sep-2640-client-no-prefetch",
+            "sep-2640-client-verify-digest",
+            "sep-2640-client-verify-size",
+            "sep-2640-client-verify-frontmatter",
+        ],
+    ),
 ];
 
 /// Scenarios that are run in the same way.
@@ -184,6 +214,12 @@ pub(super) fn run(
     }
     let client = programs.targets.iter().any(|target| target.name == "everything-client");
     if client && Selection::takes(selection.role.as_deref(), "client") {
+        rows.push(row("every scenario for clients is known".to_owned(), || {
+            let list = shell::read(
+                Command::new(&suite.node).arg(&suite.entry).args(["list", "--client"]),
+            )?;
+            all_are_known(&list)
+        }));
         for (revision, scenarios) in CLIENT {
             let what = format!("our client, scenarios of {revision}");
             rows.push(row(what, || {
@@ -198,6 +234,36 @@ pub(super) fn run(
         }
     }
     Ok(rows)
+}
+
+/// Holds the suite's list of scenarios for clients, `  - NAME [REVISION,…]`, against those that
+/// are run or left out, so that a new version of the suite brings nothing in unseen.
+fn all_are_known(list: &str) -> anyhow::Result<Counts> {
+    let mut known = HashSet::new();
+    for (revision, scenarios) in CLIENT.iter().chain(LEFT_OUT) {
+        known.extend(scenarios.iter().map(|scenario| (*scenario, *revision)));
+    }
+    for group in AUTHORIZATION {
+        let revision = match group.kind {
+            Kind::Extension => "extension",
+            Kind::Whole | Kind::UpToTheToken => group.revision,
+        };
+        known.extend(group.scenarios.iter().map(|scenario| (*scenario, revision)));
+    }
+    let mut listed = HashSet::new();
+    for line in list.lines().filter_map(|line| line.trim().strip_prefix("- ")) {
+        let Some((name, revisions)) = line.strip_suffix(']').and_then(|l| l.split_once(" ["))
+        else {
+            bail!("`{line}` is not understood");
+        };
+        listed.extend(revisions.split(',').map(|revision| (name, revision)));
+    }
+    let mut strange: Vec<_> = listed.symmetric_difference(&known).collect();
+    strange.sort_unstable();
+    if !strange.is_empty() {
+        bail!("only in the suite, or only here: {strange:?}");
+    }
+    Ok(Counts { passed: listed.len(), failed: 0 })
 }
 
 fn row(what: String, run: impl FnOnce() -> anyhow::Result<Counts>) -> Row {
@@ -335,6 +401,14 @@ fn judge(scenario: &str, checks: &[Check]) -> Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scenario_that_is_only_on_one_side_is_an_error() {
+        let error = all_are_known("Scenarios:\n  - dance [2025-11-25]").unwrap_err().to_string();
+        assert!(error.contains(r#"("dance", "2025-11-25")"#), "{error}");
+        assert!(error.contains(r#"("auth/dpop", "extension")"#), "{error}");
+        assert!(all_are_known("  - dance").is_err());
+    }
 
     fn check(status: &str) -> Check {
         Check { id: "x".into(), status: status.into(), error: None }

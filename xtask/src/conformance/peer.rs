@@ -23,7 +23,8 @@ const START: Duration = Duration::from_secs(60);
 /// What a client found.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Report {
-    pub(super) passed: usize,
+    /// Each check that held.
+    pub(super) passed: Vec<String>,
     /// Each failed check, with what it says.
     pub(super) failures: Vec<String>,
 }
@@ -42,7 +43,7 @@ impl Report {
         let mut report = Self::default();
         for line in output.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
             match line.ok {
-                true => report.passed += 1,
+                true => report.passed.push(line.check),
                 false => report.failures.push(format!("{}: {}", line.check, line.detail)),
             }
         }
@@ -75,7 +76,7 @@ pub(super) fn check(command: &mut Command) -> anyhow::Result<Report> {
         bail!("`{}` reported nothing ({status})", shell::show(command));
     }
     if !status.success() && report.failures.is_empty() {
-        bail!("`{}` failed ({status}) after {} checks", shell::show(command), report.passed);
+        bail!("`{}` failed ({status}) after {} checks", shell::show(command), report.passed.len());
     }
     Ok(report)
 }
@@ -151,14 +152,16 @@ mod tests {
             "starting\n{\"check\":\"ping\",\"ok\":true}\n\
              {\"check\":\"echo\",\"ok\":false,\"detail\":\"wrong text\"}\n",
         );
-        assert_eq!(report, Report { passed: 1, failures: vec!["echo: wrong text".into()] });
+        let expected =
+            Report { passed: vec!["ping".into()], failures: vec!["echo: wrong text".into()] };
+        assert_eq!(report, expected);
     }
 
     #[test]
     fn a_client_that_says_nothing_or_fails_quietly_is_an_error() {
         assert!(check(&mut sh("exit 0")).is_err());
         let line = "echo '{\"check\":\"ping\",\"ok\":true}'";
-        assert_eq!(check(&mut sh(line)).unwrap().passed, 1);
+        assert_eq!(check(&mut sh(line)).unwrap().passed, ["ping"]);
         assert!(check(&mut sh(&format!("{line}; exit 3"))).is_err());
         assert!(check(&mut Command::new("no-such-program-of-ours")).is_err());
     }

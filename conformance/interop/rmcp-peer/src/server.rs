@@ -20,6 +20,8 @@ use serde_json::json;
 const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 const NAMES: [&str; 3] = ["Alice", "Alan", "Bob"];
+const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
 
 /// Cancelled calls of `slow`, over all sessions.
 static CANCELLED: AtomicU32 = AtomicU32::new(0);
@@ -108,6 +110,17 @@ impl Session {
     #[tool(description = "Adds two numbers")]
     async fn add(&self, Parameters(Addends { a, b }): Parameters<Addends>) -> Json<Sum> {
         Json(Sum { sum: a + b })
+    }
+
+    #[tool(description = "Gives one of each kind of content")]
+    async fn contents(&self) -> CallToolResult {
+        CallToolResult::success(vec![
+            ContentBlock::text("one of each"),
+            ContentBlock::image(PNG, "image/png"),
+            ContentBlock::audio(WAV, "audio/wav"),
+            ContentBlock::embedded_text("memo://one", "first memo"),
+            ContentBlock::resource_link(Resource::new("memo://two", "two")),
+        ])
     }
 
     #[tool(description = "Always fails")]
