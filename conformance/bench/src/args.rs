@@ -19,6 +19,7 @@ usage: mcp-bench WHAT [OPTION …] NAME=COMMAND …
   --calls N      calls, or sessions             --depth N      under way at once (16)
   --idle N       idle sessions beside           --listen       each session with its GET stream
   --repeat N     rounds (5)                     --json PATH    appends what was measured
+  --keep PATH    where callgrind writes what took the instructions of the last run
 
 A server over HTTP says on stderr at which http:// address it listens.";
 
@@ -42,6 +43,7 @@ pub(crate) struct Options {
     pub(crate) listen: bool,
     pub(crate) repeat: usize,
     pub(crate) json: Option<PathBuf>,
+    pub(crate) keep: Option<PathBuf>,
     pub(crate) servers: Vec<(String, String)>,
 }
 
@@ -67,6 +69,7 @@ impl Options {
             listen: false,
             repeat: if what == What::Instructions { 1 } else { 5 },
             json: None,
+            keep: None,
             servers: Vec::new(),
         };
         let (mut bytes, mut count) = (16, 100);
@@ -88,6 +91,7 @@ impl Options {
                 "--listen" => options.listen = true,
                 "--repeat" => options.repeat = number()?.max(1),
                 "--json" => options.json = Some(value()?.into()),
+                "--keep" => options.keep = Some(value()?.into()),
                 server => {
                     let (name, command) = server.split_once('=').context(USAGE)?;
                     options.servers.push((name.to_owned(), command.to_owned()));

@@ -13,6 +13,8 @@ mod start;
 mod wire;
 mod work;
 
+use std::path::Path;
+
 use anyhow::Context;
 
 use crate::args::{Options, What};
@@ -52,8 +54,10 @@ async fn measure(options: &Options, command: &str) -> anyhow::Result<Vec<(Column
             let load = options.load()?;
             // A long run minus a short one: what happens once falls out.
             let short = (load.calls / 5).max(1);
-            let once = load.count(command, short).await?;
-            let more = load.count(command, short + load.calls).await?;
+            let nowhere = Path::new("/dev/null");
+            let once = load.count(command, short, nowhere).await?;
+            let keep = options.keep.as_deref().unwrap_or(nowhere);
+            let more = load.count(command, short + load.calls, keep).await?;
             Ok(vec![(
                 Column::Instructions,
                 kib(more.saturating_sub(once)) / kib(load.calls as u64),

@@ -3,6 +3,7 @@
 pub(crate) mod http;
 pub(crate) mod pipe;
 
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
@@ -77,9 +78,15 @@ impl Load {
     }
 
     /// Runs so many calls against a server under callgrind, and answers with the instructions
-    /// that it has counted.
-    pub(crate) async fn count(&self, command: &str, calls: usize) -> anyhow::Result<u64> {
-        let command = format!("valgrind --tool=callgrind --callgrind-out-file=/dev/null {command}");
+    /// that it has counted; its profile goes to a file.
+    pub(crate) async fn count(
+        &self,
+        command: &str,
+        calls: usize,
+        profile: &Path,
+    ) -> anyhow::Result<u64> {
+        let profile = profile.display();
+        let command = format!("valgrind --tool=callgrind --callgrind-out-file={profile} {command}");
         let report = match self.medium {
             Medium::Stdio => {
                 let mut server = Server::piped(&command, Stderr::Kept)?;
