@@ -44,19 +44,27 @@ impl Name {
         }
     }
 
+    /// The name as bytes, which costs less than [`as_str`](Self::as_str).
     #[inline]
-    fn as_bytes(&self) -> &[u8] {
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Repr::Short { len, bytes } => bytes.get(..usize::from(*len)).unwrap_or_default(),
             Repr::Long(bytes) => bytes,
         }
     }
 
-    /// The name.
+    /// The name. Checks its encoding each time, so it isn't for the road of every message.
     #[must_use]
     pub fn as_str(&self) -> &str {
         // Every road into this type has checked it.
         std::str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
+}
+
+impl AsRef<[u8]> for Name {
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
     }
 }
 

@@ -49,7 +49,11 @@ impl RawJson {
     ///
     /// When the value isn't a `T`.
     pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.0)
+        // Checked as a whole: of bytes, the parser would check text by text.
+        match std::str::from_utf8(&self.0) {
+            Ok(json) => serde_json::from_str(json),
+            Err(error) => Err(serde_json::Error::custom(error)),
+        }
     }
 
     /// A part of this value that a borrowing parse has found, sharing this value's memory

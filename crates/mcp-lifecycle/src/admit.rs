@@ -58,7 +58,7 @@ pub fn admit(profile: &Profile, request: &Request) -> Admission {
         };
     }
     let handshake = served.latest_stateful().is_some();
-    match Method::from_name(request.method.as_str()) {
+    match Method::from_bytes(request.method.as_bytes()) {
         Some(Method::ServerDiscover) => Admission::Refuse(missing(VERSION)),
         Some(Method::Ping) => Admission::Stateful,
         _ if handshake => Admission::Stateful,

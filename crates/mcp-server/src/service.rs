@@ -4,17 +4,19 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_jsonrpc::service::v1::{Call, Inbound, PeerOutlet, Replies, Reply, Service};
+use mcp_jsonrpc::service::v1::{BoxFuture, Call, Inbound, PeerOutlet, Replies, Reply, Service};
 use mcp_jsonrpc::{ErrorObject, Extensions, Outgoing, RawJson, Request, RequestId};
-use mcp_lifecycle::{Caller, PeerFacts, Session};
+use mcp_lifecycle::{PeerFacts, Session};
 use mcp_types::{Cursor, InitializeResult, Method, Project, Revision, SetLevelRequestParams};
 use serde_core::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde_core::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
+use crate::catch::catching;
 use crate::list::{Listed, Registry};
 use crate::roots::RootsCache;
 use crate::server::{Inner, Server};
+use crate::tools::{Called, ToolRun};
 
 /// The response to a request, or the error to answer it with.
 pub(crate) type Answer = Result<Outgoing, ErrorObject>;
@@ -24,27 +26,73 @@ impl Service for Server {
         self.inner.listeners.settle(&inbound.extensions);
         match self.stack() {
             None => self.route(inbound, replies).await,
-            Some(stack) => stack.call(inbound, replies).await,
+            // Boxed, so that servers without layers don't carry room for it.
+            Some(stack) => Box::pin(stack.call(inbound, replies)).await,
         }
+    }
+}
+
+/// What has become of a message at first sight.
+pub(crate) enum Begun<'a> {
+    /// It is answered.
+    Over(Reply),
+    /// A tool is to be called. What nearly every request is costs no box of its own.
+    Tool(ToolRun),
+    /// It is under way.
+    Running(BoxFuture<'a, Answer>, RequestId),
+}
+
+/// What has to be known of the asker when a request is answered.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms {
+    pub(crate) revision: Revision,
+    /// Whether the client has said that it can open URLs.
+    urls: bool,
+}
+
+impl Terms {
+    fn of(extensions: &Extensions) -> Self {
+        let Some(facts) = extensions.get::<PeerFacts>() else {
+            return Self { revision: Revision::LATEST_STATEFUL, urls: false };
+        };
+        let elicitation = facts.caller.capabilities.elicitation.as_ref();
+        let urls = elicitation.is_some_and(|modes| modes.url.is_some());
+        Self { revision: facts.caller.revision, urls }
+    }
+
+    /// Whether the client has a word for "open a URL first".
+    pub(crate) fn know_urls(self) -> bool {
+        self.urls && self.revision >= Revision::V2025_11_25
     }
 }
 
 impl Server {
     /// What stands behind the layers.
+    ///
+    /// What comes before a handler, and after it, is done in plain functions: the future holds
+    /// only what waits for the handler, since every request allocates it.
     pub(crate) async fn route(&self, inbound: Inbound, replies: Replies) -> Reply {
+        let terms = Terms::of(&inbound.extensions);
+        match self.begin(inbound, replies, terms) {
+            Begun::Over(reply) => reply,
+            Begun::Tool(ToolRun { tool, call, id }) => {
+                let outcome = match catching(|| tool.tool.call(call)) {
+                    Ok(running) => running.await,
+                    Err(panicked) => Err(panicked),
+                };
+                reply(&id, self.finish_tool(&tool, &id, outcome, terms), terms)
+            }
+            Begun::Running(running, id) => reply(&id, running.await, terms),
+        }
+    }
+
+    fn begin(&self, inbound: Inbound, replies: Replies, terms: Terms) -> Begun<'_> {
         let Inbound { call, extensions, .. } = inbound;
         match call {
-            Call::Request(request) => {
-                let facts = extensions.get::<PeerFacts>().map(|facts| Arc::clone(&facts.caller));
-                let answer = self.answer(&request, extensions, replies).await;
-                Reply::Response(answer.unwrap_or_else(|error| {
-                    let error = fit(error, facts.as_deref());
-                    Outgoing::error(Some(request.id), &error)
-                }))
-            }
+            Call::Request(request) => self.answer(request, extensions, replies, terms),
             Call::Notification(notification) => {
                 self.hear(notification.method.as_str(), &extensions);
-                Reply::Silent
+                Begun::Over(Reply::Silent)
             }
         }
     }
@@ -69,38 +117,89 @@ impl Server {
         }
     }
 
-    async fn answer(&self, request: &Request, extensions: Extensions, replies: Replies) -> Answer {
+    fn answer(
+        &self,
+        request: Request,
+        extensions: Extensions,
+        replies: Replies,
+        terms: Terms,
+    ) -> Begun<'_> {
         let inner = &self.inner;
-        let name = request.method.as_str();
-        let Ok(method) = name.parse::<Method>() else {
-            return Err(ErrorObject::method_not_found(name));
+        let answer = match Method::from_bytes(request.method.as_bytes()) {
+            Some(Method::ToolsCall) => {
+                match self.begin_tool(&request, extensions, replies, terms) {
+                    Ok(Called::Runs(run)) => return Begun::Tool(run),
+                    Ok(Called::Answered(answer)) => Ok(answer),
+                    Err(error) => Err(error),
+                }
+            }
+            Some(Method::ResourcesRead) => {
+                return running(request, |request| async move {
+                    self.read_resource(&request, extensions, replies).await
+                });
+            }
+            Some(Method::PromptsGet) => {
+                return running(request, |request| async move {
+                    self.get_prompt(&request, extensions, replies).await
+                });
+            }
+            Some(Method::CompletionComplete) => {
+                return running(request, |request| async move {
+                    self.complete(&request, extensions, replies).await
+                });
+            }
+            Some(method) => inner.answer(method, &request, &extensions, self),
+            None => Err(ErrorObject::method_not_found(request.method.as_str())),
         };
-        match method {
-            Method::ToolsCall => self.call_tool(request, extensions, replies).await,
-            Method::ToolsList => inner.list(request, &extensions, inner.offers.tools, &inner.tools),
-            Method::ResourcesList => {
-                inner.list(request, &extensions, inner.offers.resources, &inner.resources)
-            }
-            Method::ResourcesTemplatesList => {
-                inner.list(request, &extensions, inner.offers.resources, &inner.templates)
-            }
-            Method::ResourcesRead => self.read_resource(request, extensions, replies).await,
-            Method::ResourcesSubscribe => self.subscribe(request, &extensions),
-            Method::ResourcesUnsubscribe => self.unsubscribe(request, &extensions),
-            Method::PromptsList => {
-                inner.list(request, &extensions, inner.offers.prompts, &inner.prompts)
-            }
-            Method::PromptsGet => self.get_prompt(request, extensions, replies).await,
-            Method::CompletionComplete => self.complete(request, extensions, replies).await,
-            Method::LoggingSetLevel => inner.set_level(request, &extensions),
-            Method::Ping => Ok(Outgoing::result_raw(request.id.clone(), b"{}")),
-            Method::Initialize => inner.initialize(request, &extensions),
-            _ => Err(ErrorObject::method_not_found(name)),
-        }
+        Begun::Over(reply(&request.id, answer, terms))
     }
 }
 
+/// A request that may have to wait.
+fn running<'a, F>(request: Request, answer: impl FnOnce(Request) -> F) -> Begun<'a>
+where
+    F: Future<Output = Answer> + Send + 'a,
+{
+    let id = request.id.clone();
+    Begun::Running(Box::pin(answer(request)), id)
+}
+
+/// The end of request `id`.
+fn reply(id: &RequestId, answer: Answer, terms: Terms) -> Reply {
+    Reply::Response(
+        answer.unwrap_or_else(|error| Outgoing::error(Some(id.clone()), &fit(error, terms))),
+    )
+}
+
 impl Inner {
+    /// Answers what needs no waiting.
+    fn answer(
+        &self,
+        method: Method,
+        request: &Request,
+        extensions: &Extensions,
+        server: &Server,
+    ) -> Answer {
+        match method {
+            Method::ToolsList => self.list(request, extensions, self.offers.tools, &self.tools),
+            Method::ResourcesList => {
+                self.list(request, extensions, self.offers.resources, &self.resources)
+            }
+            Method::ResourcesTemplatesList => {
+                self.list(request, extensions, self.offers.resources, &self.templates)
+            }
+            Method::ResourcesSubscribe => server.subscribe(request, extensions),
+            Method::ResourcesUnsubscribe => server.unsubscribe(request, extensions),
+            Method::PromptsList => {
+                self.list(request, extensions, self.offers.prompts, &self.prompts)
+            }
+            Method::LoggingSetLevel => self.set_level(request, extensions),
+            Method::Ping => Ok(Outgoing::result_raw(request.id.clone(), b"{}")),
+            Method::Initialize => self.initialize(request, extensions),
+            _ => Err(ErrorObject::method_not_found(request.method.as_str())),
+        }
+    }
+
     fn initialize(&self, request: &Request, extensions: &Extensions) -> Answer {
         let revision = revision_of(extensions);
         let mut result =
@@ -150,15 +249,11 @@ impl Inner {
 
 /// The error as the client knows it: one that says "open a URL first" is for those who know URLs
 /// only.
-fn fit(error: ErrorObject, caller: Option<&Caller>) -> ErrorObject {
-    if error.code != mcp_types::error_code::URL_ELICITATION_REQUIRED {
-        return error;
-    }
-    let revision = caller.map_or(Revision::LATEST_STATEFUL, |caller| caller.revision);
-    let declared = caller.is_some_and(|caller| {
-        caller.capabilities.elicitation.as_ref().is_some_and(|modes| modes.url.is_some())
-    });
-    if declared && revision == Revision::V2025_11_25 {
+fn fit(error: ErrorObject, terms: Terms) -> ErrorObject {
+    let Terms { revision, urls } = terms;
+    if error.code != mcp_types::error_code::URL_ELICITATION_REQUIRED
+        || (urls && revision == Revision::V2025_11_25)
+    {
         return error;
     }
     crate::error::without_urls(&error, revision)

@@ -1,24 +1,43 @@
 //! The requests of tools: from raw parameters to the outgoing frame.
 
+use std::sync::Arc;
+
 use mcp_jsonrpc::service::v1::Replies;
-use mcp_jsonrpc::{ErrorObject, RawJson, Request};
+use mcp_jsonrpc::{ErrorObject, Extensions, Outgoing, RawJson, Request, RequestId};
 use mcp_types::error_code::URL_ELICITATION_REQUIRED;
 use mcp_types::{CallToolParamsRef, CallToolResult, ContentBlock, Outcome, Project, Revision};
 
-use crate::catch::catching;
+use crate::catch::Panicked;
 use crate::context::Context;
 use crate::schema::UnusableSchema;
 use crate::server::Server;
-use crate::service::{Answer, encode};
+use crate::service::{Answer, Terms, encode};
 use crate::tool::{Registered, ToolCall, ToolOutcome};
 
+/// A call of a tool that is ready to run.
+pub(crate) struct ToolRun {
+    pub(crate) tool: Arc<Registered>,
+    pub(crate) call: ToolCall,
+    pub(crate) id: RequestId,
+}
+
+/// What a call of a tool comes to before the tool has run.
+pub(crate) enum Called {
+    /// The tool is to run.
+    Runs(ToolRun),
+    /// The arguments don't fit, and the model is told.
+    Answered(Outgoing),
+}
+
 impl Server {
-    pub(crate) async fn call_tool(
+    /// Everything that comes before the tool.
+    pub(crate) fn begin_tool(
         &self,
         request: &Request,
-        extensions: mcp_jsonrpc::Extensions,
+        extensions: Extensions,
         replies: Replies,
-    ) -> Answer {
+        terms: Terms,
+    ) -> Result<Called, ErrorObject> {
         if !self.inner.offers.tools {
             return Err(ErrorObject::method_not_found("tools/call"));
         }
@@ -38,56 +57,76 @@ impl Server {
             Some(arguments) if arguments.get().starts_with('{') => Some(raw.part(arguments)),
             Some(_) => return Err(ErrorObject::invalid_params("`arguments` is not an object")),
         };
+        if let Some(outcome) = check_input(&tool, arguments.as_ref(), terms.revision) {
+            return self.answer_tool(&tool, &request.id, outcome?, terms).map(Called::Answered);
+        }
         let meta = params.meta.map(|meta| raw.part(meta));
         let context = Context::new(request.id.clone(), extensions, replies, meta, self.clone());
-        let revision = context.revision();
-        let urls = context.knows_urls();
-        let outcome = match self.run(&tool, arguments, context).await {
-            Err(error) if error.code == URL_ELICITATION_REQUIRED && !urls => {
+        let state = tool.state.as_ref().unwrap_or(&self.inner.state).clone();
+        let call = ToolCall::new(arguments, context, state, tool.definition.input.clone());
+        Ok(Called::Runs(ToolRun { tool, call, id: request.id.clone() }))
+    }
+
+    /// Everything that comes after the tool.
+    pub(crate) fn finish_tool(
+        &self,
+        tool: &Registered,
+        id: &RequestId,
+        outcome: Result<ToolOutcome, Panicked>,
+        terms: Terms,
+    ) -> Answer {
+        let outcome = outcome.map_err(|_| ErrorObject::internal("the tool has failed"))?;
+        let outcome = match outcome {
+            Err(error) if error.code == URL_ELICITATION_REQUIRED && !terms.know_urls() => {
                 // The client has no word for it: the model reads where to go.
-                let text = crate::error::without_urls(&error, revision).message.into_owned();
+                let text = crate::error::without_urls(&error, terms.revision).message.into_owned();
                 Outcome::Complete(CallToolResult::error(text))
             }
             outcome => outcome?,
         };
+        self.answer_tool(tool, id, outcome, terms)
+    }
+
+    fn answer_tool(
+        &self,
+        tool: &Registered,
+        id: &RequestId,
+        outcome: Outcome<CallToolResult>,
+        terms: Terms,
+    ) -> Answer {
         let Outcome::Complete(mut result) = outcome else {
             // Only the stateless era, and extensions, have other outcomes.
             return Err(ErrorObject::internal(
                 "the tool's outcome does not exist in this revision",
             ));
         };
-        check_output(&tool, &result)?;
+        check_output(tool, &result)?;
         if cfg!(debug_assertions) && !self.inner.offers.resources {
-            warn_of_resources(&tool, &result);
+            warn_of_resources(tool, &result);
         }
-        if revision != Revision::LATEST_STATEFUL {
-            result.project(revision);
+        if terms.revision != Revision::LATEST_STATEFUL {
+            result.project(terms.revision);
         }
-        encode(&request.id, &result)
+        encode(id, &result)
     }
+}
 
-    async fn run(
-        &self,
-        tool: &Registered,
-        arguments: Option<RawJson>,
-        context: Context,
-    ) -> ToolOutcome {
-        let definition = &tool.definition;
-        // A type that says all that the schema says has checked the arguments by parsing them.
-        if !(definition.typed_input && definition.input.holds_by_type()) {
-            let json = arguments.as_ref().map_or(b"{}".as_slice(), RawJson::as_bytes);
-            match definition.input.violations(json) {
-                Ok(violations) if violations.is_empty() => {}
-                Ok(violations) => {
-                    return bad_arguments(context.revision(), &violations.join("; "));
-                }
-                Err(error) => return Err(unusable("input", error)),
-            }
-        }
-        let state = tool.state.as_ref().unwrap_or(&self.inner.state).clone();
-        let call = ToolCall::new(arguments, context, state, definition.input.clone());
-        let panicked = |_| ErrorObject::internal("the tool has failed");
-        catching(|| tool.tool.call(call)).map_err(panicked)?.await.map_err(panicked)?
+/// What the call comes to when its arguments don't fit. A type that says all that the schema
+/// says checks them by parsing, later.
+fn check_input(
+    tool: &Registered,
+    arguments: Option<&RawJson>,
+    revision: Revision,
+) -> Option<ToolOutcome> {
+    let definition = &tool.definition;
+    if definition.typed_input && definition.input.holds_by_type() {
+        return None;
+    }
+    let json = arguments.map_or(b"{}".as_slice(), RawJson::as_bytes);
+    match definition.input.violations(json) {
+        Ok(violations) if violations.is_empty() => None,
+        Ok(violations) => Some(bad_arguments(revision, &violations.join("; "))),
+        Err(error) => Some(Err(unusable("input", error))),
     }
 }
 

@@ -96,10 +96,12 @@ pub(crate) fn emit(table: &Table, types: &Types, wording: &mut User<'_>) -> anyh
     write!(
         out,
         "\n/// The method called `name`, if there is one in any revision.\n#[must_use]\n\
-         pub fn from_name(name: &str) -> Option<Self> {{\nSome(match name {{\n"
+         pub fn from_name(name: &str) -> Option<Self> {{\nSelf::from_bytes(name.as_bytes())\n}}\n\n\
+         /// The same for a name that may not have been checked to be text.\n#[must_use]\n\
+         pub fn from_bytes(name: &[u8]) -> Option<Self> {{\nSome(match name {{\n"
     )?;
     for method in &table.method {
-        writeln!(out, "{:?} => Self::{},", method.name, pascal_case(&method.name))?;
+        writeln!(out, "b{:?} => Self::{},", method.name, pascal_case(&method.name))?;
     }
     write!(
         out,

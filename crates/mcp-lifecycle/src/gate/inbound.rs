@@ -51,17 +51,18 @@ impl Refusal {
     }
 }
 
-/// Whether a request called `name` is allowed in `revision`, by what its receiver declared.
+/// Whether a request called `name` is allowed in `revision`, by what its receiver declared. The
+/// name is a text, or a [`Name`](mcp_jsonrpc::Name).
 ///
 /// # Errors
 ///
 /// Why it isn't.
 pub fn admit_request(
-    name: &str,
+    name: impl AsRef<[u8]>,
     revision: Revision,
     receiver: Declared<'_>,
 ) -> Result<Method, Refusal> {
-    let method = known(name, MethodKind::Request, revision, receiver)?;
+    let method = known(name.as_ref(), MethodKind::Request, revision, receiver)?;
     match method.capability(revision) {
         Some(CapabilityNeed::Receiver(capability)) if !receiver.has(capability) => {
             Err(Refusal::NotDeclared { method, capability })
@@ -82,12 +83,12 @@ pub fn admit_request(
 ///
 /// Why it isn't.
 pub fn admit_notification(
-    name: &str,
+    name: impl AsRef<[u8]>,
     revision: Revision,
     receiver: Declared<'_>,
     sender: Declared<'_>,
 ) -> Result<Method, Refusal> {
-    let method = known(name, MethodKind::Notification, revision, receiver)?;
+    let method = known(name.as_ref(), MethodKind::Notification, revision, receiver)?;
     if method == Method::NotificationsMessage {
         return Ok(method);
     }
@@ -108,12 +109,12 @@ fn whole(capability: &str) -> &str {
 }
 
 fn known(
-    name: &str,
+    name: &[u8],
     kind: MethodKind,
     revision: Revision,
     receiver: Declared<'_>,
 ) -> Result<Method, Refusal> {
-    let method = Method::from_name(name).filter(|method| method.kind() == kind);
+    let method = Method::from_bytes(name).filter(|method| method.kind() == kind);
     let method = method.ok_or(Refusal::Unknown)?;
     if !receiver.receives(method) {
         return Err(Refusal::WrongDirection { method });

@@ -299,7 +299,6 @@ impl ServerSession {
     }
 
     fn operate(&mut self, request: &Request) -> RequestVerdict {
-        let name = request.method.as_str();
         let message = match &mut self.state {
             State::Initialized(talk) => return talk.request(&self.profile, request),
             State::Fresh => "`initialize` has to come first",
@@ -309,6 +308,7 @@ impl ServerSession {
             }
             State::Closed => "the session is over",
         };
+        let name = request.method.as_str();
         tracing::debug!(name, phase = ?self.phase(), "refused a request");
         self.refuse(&Meaning::InvalidRequest, message)
     }
@@ -356,8 +356,7 @@ impl Talk {
     fn request(&mut self, profile: &Profile, request: &Request) -> RequestVerdict {
         let revision = self.session.revision();
         let ours = Declared::Server(&profile.capabilities);
-        let name = request.method.as_str();
-        match admit_request(name, revision, ours) {
+        match admit_request(&request.method, revision, ours) {
             Ok(method) => {
                 if ours.runs_as_task(method, revision) && asks_for_task(request.params.as_ref()) {
                     self.augmented.add(request.id.clone());
@@ -365,6 +364,7 @@ impl Talk {
             }
             Err(Refusal::Unknown) if profile.unknown_methods == UnknownMethods::Serve => {}
             Err(refusal) => {
+                let name = request.method.as_str();
                 tracing::debug!(name, %refusal, "refused a request");
                 return RequestVerdict::Refuse(refusal.to_error(name, revision));
             }
@@ -377,14 +377,14 @@ impl Talk {
         profile: &Profile,
         notification: &Notification,
     ) -> NotificationVerdict {
-        let name = notification.method.as_str();
         let caller = Arc::clone(self.session.caller());
         let ours = Declared::Server(&profile.capabilities);
         let theirs = Declared::Client(&caller.capabilities);
-        match admit_notification(name, caller.revision, ours, theirs) {
+        match admit_notification(&notification.method, caller.revision, ours, theirs) {
             Ok(_) => {}
             Err(Refusal::Unknown) if profile.unknown_methods == UnknownMethods::Serve => {}
             Err(refusal) => {
+                let name = notification.method.as_str();
                 tracing::debug!(name, %refusal, "ignored a notification");
                 return NotificationVerdict::Drop;
             }
@@ -410,7 +410,7 @@ impl Protocol for ServerSession {
                 Admission::Refuse(error) => return RequestVerdict::Refuse(error),
             }
         }
-        match Method::from_name(request.method.as_str()) {
+        match Method::from_bytes(request.method.as_bytes()) {
             Some(Method::Ping) => self.ping(request.params.as_ref()),
             Some(Method::Initialize) => self.initialize(request, arrival),
             _ => self.operate(request),
@@ -423,7 +423,7 @@ impl Protocol for ServerSession {
         _arrival: Arrival,
     ) -> NotificationVerdict {
         let params = notification.params.as_ref();
-        let method = Method::from_name(notification.method.as_str());
+        let method = Method::from_bytes(notification.method.as_bytes());
         match (&mut self.state, method) {
             (State::Closed, _) => NotificationVerdict::Drop,
             (

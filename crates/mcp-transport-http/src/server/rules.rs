@@ -38,8 +38,7 @@ impl Strangers {
         request: &Request,
         arrival: Arrival,
     ) -> RequestVerdict {
-        let name = request.method.as_str();
-        match Method::from_name(name) {
+        match Method::from_bytes(request.method.as_bytes()) {
             Some(Method::Initialize) => {
                 // Answered, and forgotten.
                 let profile = Arc::clone(profile);
@@ -50,10 +49,13 @@ impl Strangers {
             _ => {}
         }
         let ours = Declared::Server(&profile.capabilities);
-        match admit_request(name, revision, ours) {
+        match admit_request(&request.method, revision, ours) {
             Ok(_) => {}
             Err(Refusal::Unknown) if profile.unknown_methods == UnknownMethods::Serve => {}
-            Err(refusal) => return RequestVerdict::Refuse(refusal.to_error(name, revision)),
+            Err(refusal) => {
+                let name = request.method.as_str();
+                return RequestVerdict::Refuse(refusal.to_error(name, revision));
+            }
         }
         RequestVerdict::Serve(self.known(revision))
     }
