@@ -75,8 +75,26 @@ const field = `(label) => [...document.querySelectorAll("input, textarea")]
   .find((i) => i.labels?.[0]?.innerText.replace("*", "").trim() === label)`;
 
 async function visit(browser) {
+  const run = async (tool) => {
+    await browser.click("the tab Tools", tab, "Tools");
+    await browser.click(tool, button, tool);
+    await browser.click("its button", button, "Execute Tool");
+  };
+  // The page of the authorization server, on which a person presses the button.
+  const allow = async (scopes) => {
+    await browser.shows("Allow access?");
+    await browser.shows(`${options.http.href} with the scopes ${scopes}.`);
+    await browser.click("its button", button, "Allow");
+  };
+  const connect = `() => document.querySelector("input[aria-label^='Connect or']")`;
+  if (options.oauth) {
+    await check("authorization login", async () => {
+      await browser.click("the switch", connect);
+      await allow("mcp:use");
+    });
+  }
   await check("connect", async () => {
-    await browser.click("the switch", `() => document.querySelector("input[aria-label^='Connect or']")`);
+    if (!options.oauth) await browser.click("the switch", connect);
     await browser.shows("Connected");
     const text = await browser.text();
     assert.match(text, /MCP \d{4}-\d\d-\d\d/);
@@ -105,7 +123,7 @@ async function visit(browser) {
   });
   await check("screenshot", async () => {
     await mkdir(artifacts, { recursive: true });
-    const path = join(artifacts, `inspector-${options.http ? "http" : "sse"}.png`);
+    const path = join(artifacts, `inspector-${options.oauth ? "oauth" : options.http ? "http" : "sse"}.png`);
     await browser.screenshot(path);
     return { path };
   });
@@ -119,6 +137,17 @@ async function visit(browser) {
     await browser.click("the static text", button, "Static Text Resource");
     await browser.shows("This is the content of the static text resource.");
   });
+  if (options.oauth) {
+    await check("authorization step-up", async () => {
+      await run("restricted");
+      await browser.shows("This operation needs additional scope: mcp:admin");
+      await browser.click("its button", button, "Authorize");
+      await allow("mcp:use mcp:admin");
+      await browser.shows("Connected");
+      await run("restricted");
+      await browser.shows("allowed");
+    });
+  }
 }
 
 const home = await mkdtemp(join(tmpdir(), "mcp-interop-"));

@@ -148,7 +148,7 @@ const GAPS: &[Gap] = &[
         peer: "inspector",
         role: "client",
         what: &["oauth"],
-        why: "The Inspector logs in with a person at a browser, which our driver of it has not.",
+        why: "The Inspector's command line shows a person where to log in; its page does it here.",
     },
     Gap {
         peer: "inspector",
@@ -177,12 +177,6 @@ const GAPS: &[Gap] = &[
     Gap {
         peer: "browser",
         role: "client",
-        what: &["oauth"],
-        why: "The Inspector logs in with a person at a browser, which our driver of it has not.",
-    },
-    Gap {
-        peer: "browser",
-        role: "client",
         what: &[
             "ping",
             "several kinds",
@@ -198,8 +192,10 @@ const GAPS: &[Gap] = &[
             "lists that change",
             "completion",
             "errors of the protocol",
+            "authorization: renewal",
+            "authorization: logout",
         ],
-        why: "The page is driven as far as tools, prompts and resources.",
+        why: "The page is driven as far as tools, prompts, resources and a login.",
     },
 ];
 
