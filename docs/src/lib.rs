@@ -19,6 +19,7 @@ pages! {
     reliability = "../reliability.md";
     versioning = "../versioning.md";
 
+    features = "../features.md";
     guide = "../guide/README.md";
     guide_completion = "../guide/completion.md";
     guide_conversation = "../guide/conversation.md";

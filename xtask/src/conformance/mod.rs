@@ -4,6 +4,7 @@ mod interop;
 mod matrix;
 mod official;
 mod peer;
+pub(crate) mod scenarios;
 
 use std::time::Duration;
 

@@ -14,32 +14,16 @@ use std::{
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
 
-use super::{Row, Selection, peer::Server};
+use super::{
+    Row, Selection,
+    peer::Server,
+    scenarios::{self, CLIENT},
+};
 use crate::{
     ci::counts::Counts,
     shell,
     workspace::{Metadata, Package},
 };
-
-/// The revisions that the suite speaks with our server, and how many scenarios each has. A
-/// scenario that silently stays away would prove nothing.
-const SERVER: &[(&str, usize)] = &[("2025-11-25", 33), ("2025-06-18", 27)];
-
-/// The scenarios for clients without authorization. `sse-retry` is timed, so they run one
-/// after the other.
-const CLIENT: &[(&str, &[&str])] = &[
-    (
-        "2025-11-25",
-        &[
-            "initialize",
-            "tools_call",
-            "elicitation-sep1034-client-defaults",
-            "sse-retry",
-            "json-schema-2020-12-preservation",
-        ],
-    ),
-    ("2025-06-18", &["initialize", "tools_call"]),
-];
 
 /// The scenarios of authorization, by revision.
 const AUTHORIZATION: &[Group] = &[
@@ -205,11 +189,9 @@ pub(super) fn run(
     let debug = metadata.target_directory.join("debug");
     let mut rows = Vec::new();
     if Selection::takes(selection.role.as_deref(), "server") {
-        for (revision, scenarios) in SERVER {
+        for revision in scenarios::REVISIONS {
             let what = format!("our server, all scenarios of {revision}");
-            rows.push(row(what, || {
-                suite.server(&debug.join("everything-server"), revision, *scenarios)
-            }));
+            rows.push(row(what, || suite.server(&debug.join("everything-server"), revision)));
         }
     }
     let client = programs.targets.iter().any(|target| target.name == "everything-client");
@@ -287,16 +269,15 @@ impl Suite {
         command
     }
 
-    fn server(&self, program: &Path, revision: &str, scenarios: usize) -> anyhow::Result<Counts> {
+    fn server(&self, program: &Path, revision: &str) -> anyhow::Result<Counts> {
         let server = Server::start(Command::new(program).args(["--http", "127.0.0.1:0"]))?;
         let results = Results::new(revision)?;
         let mut command = self.command("server", revision, &results.folder);
         // Its exit code leaves warnings out; the files don't.
         let _ = shell::read(command.args(["--url", &server.url, "--suite", "all"]));
         let (counts, seen) = results.judge()?;
-        if seen != scenarios {
-            bail!("{seen} scenarios ran, and not {scenarios}");
-        }
+        let expected: Vec<&str> = scenarios::of_server(revision).collect();
+        expect(&seen, &expected)?;
         Ok(counts)
     }
 
@@ -326,10 +307,22 @@ impl Suite {
         }
         let (judged, seen) = results.judge()?;
         counts += judged;
-        if seen != scenarios.len() {
-            bail!("{seen} scenarios ran, and not {}", scenarios.len());
-        }
+        expect(&seen, scenarios)?;
         Ok(counts)
+    }
+}
+
+/// Exactly these scenarios have left a folder each, whose name begins and ends with words of the
+/// suite's own.
+fn expect(seen: &[String], scenarios: &[&str]) -> anyhow::Result<()> {
+    if seen.len() != scenarios.len() {
+        bail!("{} scenarios ran, and not {}", seen.len(), scenarios.len());
+    }
+    // The last part of those that have a slash.
+    let part = |scenario: &str| scenario.rsplit('/').next().unwrap_or_default().to_owned();
+    match scenarios.iter().find(|name| !seen.iter().any(|seen| seen.contains(&part(name)))) {
+        Some(missing) => bail!("{missing} did not run"),
+        None => Ok(()),
     }
 }
 
@@ -348,9 +341,9 @@ impl Results {
         Ok(Self { folder })
     }
 
-    /// Counts what held and what didn't, and how many scenarios there were.
-    fn judge(&self) -> anyhow::Result<(Counts, usize)> {
-        let (mut counts, mut scenarios) = (Counts::default(), 0);
+    /// Counts what held and what didn't, and names the folders of the scenarios.
+    fn judge(&self) -> anyhow::Result<(Counts, Vec<String>)> {
+        let (mut counts, mut scenarios) = (Counts::default(), Vec::new());
         let mut folders = vec![self.folder.clone()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(&folder)? {
@@ -363,8 +356,8 @@ impl Results {
             let Ok(text) = fs::read_to_string(folder.join("checks.json")) else { continue };
             let checks: Vec<Check> = serde_json::from_str(&text)?;
             let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            scenarios += 1;
             counts += judge(&name, &checks);
+            scenarios.push(name);
         }
         Ok((counts, scenarios))
     }
@@ -408,6 +401,15 @@ mod tests {
         assert!(error.contains(r#"("dance", "2025-11-25")"#), "{error}");
         assert!(error.contains(r#"("auth/dpop", "extension")"#), "{error}");
         assert!(all_are_known("  - dance").is_err());
+    }
+
+    #[test]
+    fn a_scenario_that_stays_away_is_noticed() {
+        let seen = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let folders = seen(&["server-ping-2026", "var1-2026"]);
+        assert!(expect(&folders, &["ping", "auth/var1"]).is_ok());
+        assert!(expect(&folders, &["ping"]).is_err());
+        assert!(expect(&folders, &["ping", "auth/var2"]).is_err());
     }
 
     fn check(status: &str) -> Check {

@@ -3,6 +3,7 @@
 mod arrows;
 mod budget;
 mod docs;
+mod features;
 mod lex;
 mod manifest;
 mod source;
@@ -64,6 +65,7 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
     source::check(&metadata, &files, &mut findings);
     words::check(&files, &mut findings);
     docs::check(&files, &mut findings);
+    features::check(&files, &mut findings);
     for line in budget::check(&metadata, &mut findings)? {
         shell::say(line);
     }

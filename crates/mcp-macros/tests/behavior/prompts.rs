@@ -3,7 +3,7 @@
 use mcp_server::prompt::PromptRequest;
 use mcp_server::tool::State;
 use mcp_server::{Context, PromptError, Server, prompt};
-use mcp_types::{ContentBlock, GetPromptResult, PromptMessage, Role};
+use mcp_types::{ContentBlock, GetPromptResult, PromptMessage, Role, TextResourceContents};
 use serde_json::json;
 
 use crate::{code, connect, json};
@@ -86,4 +86,35 @@ async fn prompts_can_be_messages_and_have_other_names() {
     assert_eq!(client.get_prompt("another name").await.unwrap().messages.len(), 2);
     assert!(client.get_prompt("whole").await.unwrap().messages.is_empty());
     assert_eq!(whole(), GetPromptResult::new(Vec::new()));
+}
+
+#[prompt]
+fn picture() -> Vec<PromptMessage> {
+    let settings = TextResourceContents::new("config://app", "{}");
+    vec![
+        PromptMessage::new(Role::User, ContentBlock::image(b"GIF89a", "image/gif")),
+        PromptMessage::new(Role::User, ContentBlock::audio(b"RIFF", "audio/wav")),
+        PromptMessage::new(Role::User, ContentBlock::resource(settings)),
+        PromptMessage::new(Role::User, ContentBlock::resource_link("config://app", "settings")),
+    ]
+}
+
+// Shows: PROMPTS-009, PROMPTS-010, PROMPTS-011, PROMPTS-012, PROMPTS-014
+#[tokio::test]
+async fn prompts_carry_content_of_every_kind() {
+    let client = connect(&Server::new("test", "1").with(picture_prompt())).await;
+    let result = client.get_prompt("picture").await.unwrap();
+    assert_eq!(
+        json(&result.messages),
+        json!([
+            {"role": "user", "content": {"type": "image", "data": "R0lGODlh", "mimeType": "image/gif"}},
+            {"role": "user", "content": {"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}},
+            {"role": "user", "content": {
+                "type": "resource", "resource": {"uri": "config://app", "text": "{}"},
+            }},
+            {"role": "user", "content": {
+                "type": "resource_link", "uri": "config://app", "name": "settings",
+            }},
+        ])
+    );
 }
