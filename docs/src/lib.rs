@@ -13,6 +13,7 @@ macro_rules! pages {
 pages! {
     readme = "../../README.md";
     architecture = "../architecture.md";
+    comparison = "../comparison.md";
     dependencies = "../dependencies.md";
     interop = "../interop.md";
     releasing = "../releasing.md";

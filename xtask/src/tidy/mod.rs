@@ -2,6 +2,7 @@
 
 mod arrows;
 mod budget;
+mod comparison;
 mod docs;
 mod features;
 mod lex;
@@ -66,6 +67,7 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
     words::check(&files, &mut findings);
     docs::check(&files, &mut findings);
     features::check(&files, &mut findings);
+    comparison::check(&files, &mut findings);
     for line in budget::check(&metadata, &mut findings)? {
         shell::say(line);
     }
