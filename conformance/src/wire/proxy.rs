@@ -11,12 +11,15 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::report::{Report, Side};
 use super::watch::Watch;
+
+const INITIALIZE: &[u8] = b"\"initialize\"";
+const MESSAGE: &str = "event: message";
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -32,6 +35,7 @@ pub async fn run(report: &Path, url: &str) -> Result<Infallible, Failure> {
     let (server, path) = rest.split_once('/').unwrap_or((rest, ""));
     let wire = Arc::new(Wire {
         server: server.to_owned(),
+        path: format!("/{path}"),
         report: Report::open(report)?,
         watches: Mutex::default(),
     });
@@ -64,6 +68,7 @@ fn broken(error: &(dyn Error + Send + Sync)) -> Response<Passing> {
 
 struct Wire {
     server: String,
+    path: String,
     report: Report,
     /// One for each session; one for all that have none.
     watches: Mutex<HashMap<String, Arc<Mutex<Watch>>>>,
@@ -86,10 +91,19 @@ impl Wire {
     ) -> Result<Response<Passing>, Failure> {
         let (head, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
+        let begins = match head.method {
+            // The older transport: all that is said on either side belongs to this stream.
+            Method::GET => true,
+            // A handshake begins a conversation of its own.
+            _ => *self.path == *head.uri.path() && body.windows(12).any(|w| w == INITIALIZE),
+        };
         let watch = match session(&head.headers) {
             Some(session) => self.watch(&session),
-            // A handshake begins a conversation of its own.
-            None if body.windows(12).any(|w| w == b"\"initialize\"") => Arc::default(),
+            None if begins => {
+                let new = Arc::default();
+                self.keep("", &new);
+                new
+            }
             None => self.watch(""),
         };
         if !body.is_empty() {
@@ -101,10 +115,12 @@ impl Wire {
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
         let answer = sender.send_request(Request::from_parts(head, Full::new(body))).await?;
-        let named = session(answer.headers());
-        self.keep(named.as_deref().unwrap_or_default(), &watch);
+        if let Some(session) = session(answer.headers()) {
+            self.keep(&session, &watch);
+        }
         let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let reader = match kind {
+        // The body of a refusal may be an error without an id, whatever a schema says.
+        let reader = match kind.filter(|_| answer.status().is_success()) {
             Some(kind) if kind.starts_with("text/event-stream") => Reader::Events,
             Some(kind) if kind.starts_with("application/json") => Reader::Whole,
             _ => Reader::Nothing,
@@ -154,6 +170,12 @@ impl Seen {
             });
             let Some((at, next)) = end.min() else { return };
             let event = String::from_utf8_lossy(self.text.get(..at).unwrap_or_default());
+            let other = |line: &str| line.starts_with("event:") && line.trim_end() != MESSAGE;
+            if event.lines().any(other) {
+                // Where to post, for example.
+                self.text.drain(..next);
+                continue;
+            }
             let data: Vec<&str> = event
                 .lines()
                 .filter_map(|line| line.strip_prefix("data:"))

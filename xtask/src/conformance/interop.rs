@@ -12,6 +12,7 @@ use super::{
     PACKAGE, Row, Selection,
     matrix::{self, Talk},
     peer::{self, Server},
+    wire::{Notes, OBSERVER},
 };
 use crate::{
     ci::counts::Counts,
@@ -82,7 +83,8 @@ pub(super) fn run(
         let exists = programs.targets.iter().any(|target| target.name == name);
         let ours = metadata.target_directory.join("debug").join(name);
         let artifacts = metadata.target_directory.join("interop");
-        let pair = Pair { peer, role, transport, script: &script, ours, artifacts };
+        let observer = metadata.target_directory.join("debug").join(OBSERVER);
+        let pair = Pair { peer, role, transport, script: &script, ours, artifacts, observer };
         let (row, checks) = pair.talk(exists);
         rows.push(row);
         talks.push(Talk { peer, role, transport, checks });
@@ -162,6 +164,8 @@ struct Pair<'a> {
     ours: PathBuf,
     /// Where screenshots go.
     artifacts: PathBuf,
+    /// The program that looks at what goes over the wire.
+    observer: PathBuf,
 }
 
 impl Pair<'_> {
@@ -173,8 +177,10 @@ impl Pair<'_> {
         };
         let talk = match self.transport {
             _ if !exists => Err(anyhow::anyhow!("{PACKAGE} has no {}", self.ours.display())),
-            "stdio" => peer::check(self.client().arg("stdio").args(self.server_words())),
-            _ => self.over_http(),
+            "stdio" => self.over_stdio(),
+            "http" | "sse" => self.over_http(),
+            // Tokens are for the server's own address.
+            _ => self.unobserved(),
         };
         row(what, start, talk)
     }
@@ -194,7 +200,31 @@ impl Pair<'_> {
         row(format!("{} notices another server", self.peer), start, talk).0
     }
 
+    fn over_stdio(&self) -> anyhow::Result<peer::Report> {
+        let notes = Notes::new();
+        let mut client = self.client();
+        client.arg("stdio").arg(&self.observer).arg("stdio").arg(notes.path());
+        let report = peer::check(client.args(self.server_words()))?;
+        notes.judge(self.our_side(), self.peer, report)
+    }
+
     fn over_http(&self) -> anyhow::Result<peer::Report> {
+        let words = self.server_words();
+        let (program, arguments) = words.split_first().context("no server")?;
+        let server = Server::start(Command::new(program).args(arguments))?;
+        let notes = Notes::new();
+        let mut observer = Command::new(&self.observer);
+        let observer = observer.arg("http").arg(notes.path()).arg(&server.url);
+        let report = self.visit(observer)?;
+        notes.judge(self.our_side(), self.peer, report)
+    }
+
+    /// What we are: the side that the observer judges.
+    fn our_side(&self) -> &'static str {
+        if self.role == "client" { "server" } else { "client" }
+    }
+
+    fn unobserved(&self) -> anyhow::Result<peer::Report> {
         let words = self.server_words();
         let (program, arguments) = words.split_first().context("no server")?;
         self.visit(Command::new(program).args(arguments))

@@ -71,7 +71,7 @@ const FEATURES: &[Feature] = &[
 ];
 
 /// Checks of the drivers themselves.
-const NO_FEATURES: &[&str] = &["start", "screenshot"];
+const NO_FEATURES: &[&str] = &["start", "screenshot", "wire"];
 
 /// Why something is not in the table.
 struct Gap {

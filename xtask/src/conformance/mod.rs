@@ -5,6 +5,7 @@ mod matrix;
 mod official;
 mod peer;
 pub(crate) mod scenarios;
+mod wire;
 
 use std::time::Duration;
 

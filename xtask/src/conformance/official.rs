@@ -16,8 +16,9 @@ use serde::Deserialize;
 
 use super::{
     Row, Selection,
-    peer::Server,
+    peer::{Report, Server},
     scenarios::{self, CLIENT},
+    wire::{Notes, OBSERVER},
 };
 use crate::{
     ci::counts::Counts,
@@ -271,13 +272,21 @@ impl Suite {
 
     fn server(&self, program: &Path, revision: &str) -> anyhow::Result<Counts> {
         let server = Server::start(Command::new(program).args(["--http", "127.0.0.1:0"]))?;
+        let notes = Notes::new();
+        let mut observer = Command::new(program.with_file_name(OBSERVER));
+        let observed = Server::start(observer.arg("http").arg(notes.path()).arg(&server.url))?;
         let results = Results::new(revision)?;
         let mut command = self.command("server", revision, &results.folder);
         // Its exit code leaves warnings out; the files don't.
-        let _ = shell::read(command.args(["--url", &server.url, "--suite", "all"]));
-        let (counts, seen) = results.judge()?;
+        let _ = shell::read(command.args(["--url", &observed.url, "--suite", "all"]));
+        let (mut counts, seen) = results.judge()?;
         let expected: Vec<&str> = scenarios::of_server(revision).collect();
         expect(&seen, &expected)?;
+        let report = notes.judge("server", "the suite", Report::default())?;
+        for failure in &report.failures {
+            shell::say(format_args!("FAILED {failure}"));
+        }
+        counts += Counts { passed: report.passed.len(), failed: report.failures.len() };
         Ok(counts)
     }
 
