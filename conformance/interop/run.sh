@@ -7,7 +7,7 @@
 # PEER is ts1, ts2, python, rmcp or, as a client only, inspector (its command line) or browser (its page,
 # in a headless Chromium; the screenshot goes to MCP_INTEROP_ARTIFACTS). `sse` is the HTTP+SSE transport of
 # 2024-11-05: clients ts1, ts2, python and inspector, servers ts1 and python have it. `oauth` is http for who has a token:
-# clients ts1, ts2, python and browser, servers ts1 and python.
+# clients ts1, ts2, python, rmcp and browser, servers ts1 and python.
 #
 # A client prints a JSON line for each check and exits 0 only if all of them held. FLAGs:
 #   --strict         also checks error codes and whatever else only our own server must get right

@@ -42,7 +42,7 @@ pub(super) const PEERS: [Peer; 6] = [
         client: &["stdio", "http", "sse", "oauth"],
         server: &["stdio", "http", "sse", "oauth"],
     },
-    Peer { name: "rmcp", client: &["stdio", "http"], server: &["stdio", "http"] },
+    Peer { name: "rmcp", client: &["stdio", "http", "oauth"], server: &["stdio", "http"] },
     Peer { name: "inspector", client: &["stdio", "http", "sse"], server: &[] },
     // The Inspector's page, in a browser.
     Peer { name: "browser", client: &["http", "sse", "oauth"], server: &[] },

@@ -111,8 +111,8 @@ const GAPS: &[Gap] = &[
     Gap {
         peer: "rmcp",
         role: "client",
-        what: &["oauth"],
-        why: "rmcp's client can log in; our driver of it doesn't.",
+        what: &["authorization: logout"],
+        why: "rmcp's client revokes nothing.",
     },
     Gap {
         peer: "rmcp",

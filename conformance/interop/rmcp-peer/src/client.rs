@@ -1,11 +1,12 @@
 //! A client on rmcp that checks a server.
 //!
-//! `client [--strict] [--auto] [--require SET,SET] stdio COMMAND ARG... | http URL`
+//! `client [--strict] [--auto] [--require SET,SET] stdio COMMAND ARG... | http URL | oauth URL`
 //!
 //! It starts with the handshake or, with `--auto`, by asking whether the server knows a revision
 //! without one.
 
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ use rmcp::{
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+
+use crate::login::Login;
 
 const WAIT: Duration = Duration::from_secs(10);
 
@@ -160,6 +163,7 @@ impl ClientHandler for Host {
 
 struct Checks {
     client: RunningService<RoleClient, Host>,
+    login: Option<Login>,
     host: Host,
     strict: bool,
     failures: u32,
@@ -697,6 +701,50 @@ impl Checks {
     }
 }
 
+/// The checks of our protected server; see `conformance/src/everything/protected.rs` for its tools.
+impl Checks {
+    fn login(&self) -> Result<&Login> {
+        self.login.as_ref().context("nobody is logged in")
+    }
+
+    async fn whoami(&self) -> Result<Value> {
+        let result = self.call("whoami", json!({})).await?;
+        Ok(serde_json::from_str(text(&result)?)?)
+    }
+
+    async fn authorization(&mut self) {
+        self.check("authorization refused", async |this| this.login()?.refused().await).await;
+        self.check("authorization login", async |this| {
+            let (_, client) = this.login()?.kept().await?;
+            same(&this.whoami().await?, json!({ "client": client, "scopes": ["mcp:use"] }))
+        })
+        .await;
+        self.check("authorization renewal", async |this| {
+            let login = this.login()?;
+            login.spoil().await?;
+            same(&this.whoami().await?["scopes"], json!(["mcp:use"]))?;
+            ensure!(login.kept().await?.0 != "spoiled", "the token is the old one");
+            ensure!(login.visits.load(Ordering::Relaxed) == 1, "a person was asked");
+            Ok(())
+        })
+        .await;
+        self.check("authorization step-up", async |this| {
+            match this.call("restricted", json!({})).await {
+                Err(error) if format!("{error:#}").contains("insufficient_scope") => {}
+                other => bail!("{other:?}"),
+            }
+            this.login()?.step_up("mcp:admin").await?;
+            says(&this.call("restricted", json!({})).await?, "allowed")?;
+            let mut scopes: Vec<String> =
+                serde_json::from_value(this.whoami().await?["scopes"].clone())?;
+            scopes.sort();
+            ensure!(scopes == ["mcp:admin", "mcp:use"], "{scopes:?}");
+            Ok(())
+        })
+        .await;
+    }
+}
+
 pub async fn run(arguments: Vec<String>) -> Result<ExitCode> {
     let mut strict = false;
     let mut lifecycle = ClientLifecycleMode::Initialize;
@@ -719,6 +767,7 @@ pub async fn run(arguments: Vec<String>) -> Result<ExitCode> {
         }
     }
     let host = Host::default();
+    let mut login = None;
     let client = match (rest.next().as_deref(), rest.next()) {
         (Some("stdio"), Some(program)) => {
             let mut command = tokio::process::Command::new(program);
@@ -730,10 +779,18 @@ pub async fn run(arguments: Vec<String>) -> Result<ExitCode> {
             let transport = StreamableHttpClientTransport::from_uri(url);
             serve_client_with_lifecycle(host.clone(), transport, lifecycle).await?
         }
-        _ => bail!("usage: client [FLAG]... stdio COMMAND ARG... | http URL"),
+        (Some("oauth"), Some(url)) => {
+            let (started, transport) = Login::start(&url).await?;
+            login = Some(started);
+            serve_client_with_lifecycle(host.clone(), transport, lifecycle).await?
+        }
+        _ => bail!("usage: client [FLAG]... stdio COMMAND ARG... | http URL | oauth URL"),
     };
-    let mut checks = Checks { client, host, strict, failures: 0, tools: Vec::new() };
+    let mut checks = Checks { client, login, host, strict, failures: 0, tools: Vec::new() };
     checks.run(&require).await;
+    if checks.login.is_some() {
+        checks.authorization().await;
+    }
     let failures = checks.failures;
     checks.client.cancel().await?;
     Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

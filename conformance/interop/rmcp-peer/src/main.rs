@@ -5,6 +5,7 @@
 #![allow(deprecated, reason = "the revisions under test have them")]
 
 mod client;
+mod login;
 mod server;
 
 use std::process::ExitCode;
