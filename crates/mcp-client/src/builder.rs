@@ -2,11 +2,13 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mcp_jsonrpc::Extensions;
 use mcp_jsonrpc::link::v1::Link;
 use mcp_jsonrpc::peer::{Driver, DriverConfig};
+use mcp_jsonrpc::{ErrorObject, Extensions, Notification};
 use mcp_lifecycle::v1::{Clock, SchemaValidator};
-use mcp_lifecycle::{ClientHandle, ClientProfile, ClientSession, RevisionSet, Timeouts};
+use mcp_lifecycle::{
+    ClientHandle, ClientProfile, ClientSession, RevisionSet, Timeouts, UnknownMethods,
+};
 use mcp_types::{
     ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,
     ElicitRequestUrlParams, ElicitResult, ElicitationCapability, ElicitationId, Icon,
@@ -16,6 +18,7 @@ use mcp_types::{
 
 #[cfg(feature = "tokio")]
 use crate::ConnectError;
+use crate::catch::catching_now;
 use crate::client::Inner;
 use crate::connect::{Connecting, Driving};
 use crate::context::Context;
@@ -56,6 +59,7 @@ pub struct Builder {
     revisions: RevisionSet,
     handlers: Handlers,
     closures: Closures,
+    server_error: Option<Box<dyn Fn(ErrorObject) + Send + Sync>>,
     experimental: Option<JsonObject>,
     validator: Option<Arc<dyn SchemaValidator>>,
     timeouts: Timeouts,
@@ -72,6 +76,7 @@ impl Builder {
             revisions: RevisionSet::default(),
             handlers: Handlers::default(),
             closures: Closures::default(),
+            server_error: None,
             experimental: None,
             validator: default_validator(),
             timeouts: Timeouts::new().with_max(Self::MAX_TIME),
@@ -224,6 +229,34 @@ impl Builder {
         self
     }
 
+    /// Calls `take` with each notification after the handshake that no revision of the protocol
+    /// has, such as a vendor's own; without it they are dropped. It must not block: the
+    /// conversation waits for it.
+    ///
+    /// ```
+    /// # use mcp_client::Client;
+    /// let builder = Client::builder("my-app", "1.0").on_other_notification(|notification| {
+    ///     println!("{} {:?}", notification.method, notification.params);
+    /// });
+    /// ```
+    pub fn on_other_notification(
+        mut self,
+        take: impl Fn(Notification) + Send + Sync + 'static,
+    ) -> Self {
+        self.handlers.other_notification = Some(Box::new(take));
+        self
+    }
+
+    /// Calls `hear` with each error of the server that belongs to no request, because the server
+    /// could not read whose it is. No call ends by it, and the conversation goes on. It must not
+    /// block: the conversation waits for it. It is logged in any case.
+    ///
+    /// Specification: [error responses](https://modelcontextprotocol.io/specification/2025-11-25/basic#error-responses).
+    pub fn on_server_error(mut self, hear: impl Fn(ErrorObject) + Send + Sync + 'static) -> Self {
+        self.server_error = Some(Box::new(hear));
+        self
+    }
+
     /// Does something when the list of tools has changed. Changes that come while it runs are
     /// merged: it runs once more. The kept list is dropped in any case.
     ///
@@ -358,8 +391,16 @@ impl Builder {
         let shared = Arc::new(OnceLock::new());
         let roots = handlers.roots.clone();
         let service = ClientService::new(handlers, Arc::clone(&shared));
+        let hear = self.server_error.take();
         let (driver, peer) = Driver::new(link, service, self.driver, |outlet| {
-            ClientSession::new(session.clone(), Some(outlet), Extensions::new())
+            let session = ClientSession::new(session.clone(), Some(outlet), Extensions::new());
+            match hear {
+                // A panic was logged.
+                Some(hear) => session.with_on_error(move |error| {
+                    let _ = catching_now(|| hear(error.clone()));
+                }),
+                None => session,
+            }
         });
         let announces_roots = roots.as_ref().is_some_and(|roots| roots.announces_changes());
         let inner = Arc::new(Inner {
@@ -430,9 +471,15 @@ impl Builder {
             capabilities.roots = Some(roots);
         }
         capabilities.experimental = self.experimental.take();
+        // Requests that no revision has are answered alike in either case.
+        let unknown = match handlers.other_notification {
+            Some(_) => UnknownMethods::Serve,
+            None => UnknownMethods::Refuse,
+        };
         let profile = ClientProfile::new(self.info.clone())
             .with_revisions(self.revisions)
-            .with_capabilities(capabilities);
+            .with_capabilities(capabilities)
+            .with_unknown_methods(unknown);
         (profile, handlers)
     }
 }

@@ -31,11 +31,11 @@ pub(crate) fn catching_now<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
 }
 
 fn logged(panic: &(dyn Any + Send)) -> Panicked {
-    let message = panic
+    let reason = panic
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
-    tracing::error!(message, "a handler has panicked");
+    tracing::error!(reason, "a handler has panicked");
     Panicked
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use mcp_jsonrpc::service::v1::{Call, Inbound, Replies, Reply, Service};
-use mcp_jsonrpc::{ErrorObject, RawJson, Request};
+use mcp_jsonrpc::{ErrorObject, Notification, RawJson, Request};
 use mcp_lifecycle::{ElicitationModes, Negotiated};
 use mcp_types::error_code::Meaning;
 use mcp_types::{
@@ -43,6 +43,7 @@ pub(crate) struct Handlers {
     pub(crate) prompts_changed: Option<Notice>,
     pub(crate) resource_updated: Option<Box<Updated>>,
     pub(crate) elicitation_complete: Option<Box<dyn Fn(ElicitationId) + Send + Sync>>,
+    pub(crate) other_notification: Option<Box<dyn Fn(Notification) + Send + Sync>>,
 }
 
 /// The client as a [`Service`].
@@ -277,6 +278,14 @@ impl ClientService {
         None
     }
 
+    /// One that no revision of the protocol has.
+    fn other_notification(&self, notification: Notification) {
+        if let Some(take) = &self.handlers.other_notification {
+            // A panic was logged.
+            let _ = catching_now(|| take(notification));
+        }
+    }
+
     fn log(&self, message: LoggingMessageNotificationParams) {
         match &self.handlers.log {
             Some(log) => {
@@ -310,8 +319,11 @@ impl Service for ClientService {
                 Box::pin(self.request(request, cx)).await
             }
             Call::Notification(notification) => {
-                let method = Method::from_name(notification.method.as_str());
-                if let (Some(method), Some(client)) = (method, client) {
+                let Some(method) = Method::from_name(notification.method.as_str()) else {
+                    self.other_notification(notification);
+                    return Reply::Silent;
+                };
+                if let Some(client) = client {
                     let params = notification.params.as_ref();
                     let change = self.notification(method, params, client);
                     if let (Some(change), Some(negotiated)) = (change, negotiated) {

@@ -8,8 +8,8 @@
 
 mod common;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use common::{Heard, Server, builder, connect, connect_to, everything, settle};
 use mcp_client::v1::{BoxFuture, Decision, SamplingHandler, Wish};
@@ -498,4 +498,68 @@ async fn log_messages_and_updates_reach_the_host() {
         all.push(one);
     }
     assert_eq!(all, [r#"warning {"a":1}"#, "a:b of scripted"]);
+}
+
+// Shows: FC-015
+#[tokio::test]
+async fn a_notification_that_nobody_knows_is_handed_on_as_it_came() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&seen);
+    let listening = builder().on_other_notification(move |notification| {
+        let params = notification.params.map(|params| params.to_string());
+        sink.lock().unwrap().push((notification.method.as_str().to_owned(), params));
+        assert_ne!(notification.method, "panics", "it costs nothing else");
+    });
+    for builder in [listening, builder()] {
+        let (client, mut server) = connect(builder).await;
+        server.tell("notifications/stderr", json!({"content": "hello"})).await;
+        server.tell("panics", json!({})).await;
+        server.tell("data", json!({"x": 1})).await;
+        server.mention("$/vendor").await;
+        // What a revision has is nobody else's, and a request that none has is refused.
+        server.tell("notifications/roots/list_changed", json!({})).await;
+        server.ask(7, "vendor/request", json!({})).await;
+        assert_eq!(server.answered(7).await.unwrap_err().code, -32601);
+        let ping = async {
+            let (id, _) = server.asked("ping").await;
+            server.answer(id, json!({})).await;
+        };
+        let (alive, ()) = tokio::join!(client.ping().into_future(), ping);
+        alive.unwrap();
+        assert!(server.is_quiet());
+    }
+    let seen = seen.lock().unwrap();
+    let seen: Vec<_> = seen.iter().map(|(name, params)| (&**name, params.as_deref())).collect();
+    assert_eq!(
+        seen,
+        [
+            ("notifications/stderr", Some(r#"{"content":"hello"}"#)),
+            ("panics", Some("{}")),
+            ("data", Some(r#"{"x":1}"#)),
+            ("$/vendor", None),
+        ]
+    );
+}
+
+// Shows: FC-002, FC-013, FC-014
+#[tokio::test]
+async fn an_error_of_no_request_is_told_and_settles_nothing() {
+    let (sender, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let builder = builder().on_server_error(move |error| {
+        drop(sender.send((error.code, error.message.into_owned())));
+        assert_ne!(error.code, -32700, "a panic costs nothing else");
+    });
+    let (client, mut server) = connect(builder).await;
+    let script = async {
+        let (id, _) = server.asked("ping").await;
+        server.complain(ErrorObject::new(-32700, "Parse error")).await;
+        let unknown = "Method not found: notifications/initialized";
+        server.complain(ErrorObject::new(-32601, unknown)).await;
+        server.answer(id, json!({})).await;
+    };
+    let (alive, ()) = tokio::join!(client.ping().into_future(), script);
+    alive.unwrap();
+    assert_eq!(heard.recv().await, Some((-32700, "Parse error".to_owned())));
+    assert_eq!(heard.recv().await.map(|(code, _)| code), Some(-32601));
+    assert!(!client.is_closed());
 }

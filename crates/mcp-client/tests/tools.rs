@@ -134,7 +134,7 @@ fn promising(schema: Value) -> Value {
     json!([{"name": "t", "inputSchema": {"type": "object"}, "outputSchema": schema}])
 }
 
-// Shows: TOOLS-037
+// Shows: TOOLS-037, FC-038, FC-039
 #[tokio::test]
 async fn a_structured_result_is_held_against_its_schema() {
     let (client, mut server) = connect(builder()).await;

@@ -164,6 +164,16 @@ impl serde::Serialize for UriData<'_> {
     }
 }
 
+/// Logs what a peer reports and nobody has asked for. Of its words only as much as fits into a
+/// line.
+pub(crate) fn log_unasked(error: &ErrorObject) {
+    let said: String = error.message.chars().take(SHOWN).collect();
+    tracing::warn!(code = error.code, said, "the peer reports an error of no request");
+}
+
+/// The longest message of a peer that is logged, in characters.
+const SHOWN: usize = 200;
+
 /// [`to_error`], with a better message.
 pub(crate) fn with_message(
     meaning: &Meaning,

@@ -17,11 +17,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::notification;
-use mcp_jsonrpc::Extensions;
-use mcp_jsonrpc::peer::{Arrival, Protocol};
+use mcp_jsonrpc::peer::{Arrival, Event as PeerEvent, Protocol};
+use mcp_jsonrpc::{ErrorObject, Extensions};
 use mcp_lifecycle::testing::ManualClock;
 use mcp_lifecycle::{
-    ClientHandle, ClientProfile, ClientSession, KeepAlive, KeepAliveConfig, ProgressTable,
+    ClientHandle, ClientProfile, ClientSession, KeepAlive, KeepAliveConfig, Profile, ProgressTable,
+    ServerSession,
 };
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -109,4 +110,29 @@ fn progress_that_nobody_asked_for() {
         ProgressTable::new().take(&"tool-call-4".into(), 0.0);
     });
     assert!(log.contains("DEBUG") && log.contains("tool-call-4"), "{log}");
+}
+
+// Shows: FC-002, FC-013, FC-014
+#[test]
+fn an_error_that_belongs_to_no_request() {
+    let error = ErrorObject::new(-32700, format!("Parse error {}", "z".repeat(100_000)));
+    let event = PeerEvent::PeerError { error: &error };
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&heard);
+    let mut listening = client().with_on_error(move |error| sink.lock().unwrap().push(error.code));
+    let profile = Arc::new(Profile::default());
+    let mut server = ServerSession::new(profile, None, None, Extensions::new());
+    for machine in [&mut listening as &mut dyn Protocol, &mut server] {
+        let log = logged(|| machine.observe(&event));
+        assert!(log.contains("WARN") && log.contains("code=-32700"), "{log}");
+        assert!(log.contains("Parse error") && log.len() < 1000, "{log}");
+    }
+    assert_eq!(*heard.lock().unwrap(), [-32700]);
+}
+
+#[test]
+fn a_handler_that_panicked() {
+    let method = "tools/call".into();
+    let log = logged(|| client().observe(&PeerEvent::Panicked { method: &method }));
+    assert!(log.contains("ERROR") && log.contains("tools/call"), "{log}");
 }

@@ -43,10 +43,10 @@ pub(crate) fn catching<'a, T>(
 }
 
 fn log(panic: &(dyn Any + Send)) {
-    let message = panic
+    let reason = panic
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
-    tracing::error!(message, "a handler has panicked");
+    tracing::error!(reason, "a handler has panicked");
 }

@@ -99,6 +99,16 @@ impl Server {
         self.send(Outgoing::error(Some(id), &error)).await;
     }
 
+    /// An error that answers nothing.
+    pub(crate) async fn complain(&mut self, error: ErrorObject) {
+        self.send(Outgoing::error(None, &error)).await;
+    }
+
+    /// A notification without parameters.
+    pub(crate) async fn mention(&mut self, method: &str) {
+        self.send(Outgoing::notification_raw(method.into(), None)).await;
+    }
+
     pub(crate) async fn tell(&mut self, method: &str, params: Value) {
         self.send(Outgoing::notification(method.into(), Some(&params)).unwrap()).await;
     }

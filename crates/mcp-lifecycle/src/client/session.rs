@@ -1,8 +1,11 @@
+use std::fmt;
 use std::sync::Arc;
 
 use mcp_jsonrpc::peer::{Arrival, Event, NotificationVerdict, Protocol, RequestVerdict};
 use mcp_jsonrpc::service::v1::{PeerOutlet, Reply};
-use mcp_jsonrpc::{Extensions, Fault, Name, Notification, Outgoing, Request, RequestId};
+use mcp_jsonrpc::{
+    ErrorObject, Extensions, Fault, Name, Notification, Outgoing, Request, RequestId,
+};
 use mcp_types::error_code::Meaning;
 use mcp_types::{Method, Revision};
 
@@ -33,6 +36,16 @@ pub struct ClientSession {
     /// What is known about the server before the handshake.
     base: Arc<Extensions>,
     state: State,
+    on_error: Option<OnError>,
+}
+
+/// See [`ClientSession::with_on_error`].
+struct OnError(Box<dyn Fn(&ErrorObject) + Send + Sync>);
+
+impl fmt::Debug for OnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnError")
+    }
 }
 
 #[derive(Debug)]
@@ -61,7 +74,23 @@ impl ClientSession {
         if let Some(outlet) = outlet {
             base.insert(outlet);
         }
-        Self { handle, base: Arc::new(base), state: State::Greeting }
+        Self { handle, base: Arc::new(base), state: State::Greeting, on_error: None }
+    }
+
+    /// Calls `callback` with each error of the server that belongs to no request, because the
+    /// server could not read whose it is. No call ends by it, and the conversation goes on. It is
+    /// logged in any case.
+    ///
+    /// The callback is called while messages are received: it must neither block nor panic.
+    ///
+    /// Specification: [error responses](https://modelcontextprotocol.io/specification/2025-11-25/basic#error-responses).
+    #[must_use]
+    pub fn with_on_error(
+        mut self,
+        callback: impl Fn(&ErrorObject) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_error = Some(OnError(Box::new(callback)));
+        self
     }
 
     /// The handle that this side shares with the client's calls.
@@ -99,7 +128,7 @@ impl ClientSession {
 
     fn refuse(&self, request: &Request, message: &'static str) -> RequestVerdict {
         let name = request.method.as_str();
-        tracing::debug!(name, message, "refused a request");
+        tracing::debug!(name, reason = message, "refused a request");
         let meaning = Meaning::InvalidRequest;
         RequestVerdict::Refuse(error::with_message(&meaning, self.revision(), message))
     }
@@ -221,6 +250,13 @@ impl Protocol for ClientSession {
                 tracing::debug!(%id, "a request was canceled");
                 self.forget(id);
             }
+            Event::PeerError { error } => {
+                error::log_unasked(error);
+                if let Some(OnError(callback)) = &self.on_error {
+                    callback(error);
+                }
+            }
+            Event::Panicked { method } => tracing::error!(%method, "a handler panicked"),
             _ => {}
         }
     }

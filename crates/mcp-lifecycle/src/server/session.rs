@@ -516,6 +516,8 @@ impl Protocol for ServerSession {
                     talk.augmented.remove(id);
                 }
             }
+            Event::PeerError { error } => error::log_unasked(error),
+            Event::Panicked { method } => tracing::error!(%method, "a handler panicked"),
             _ => {}
         }
     }
