@@ -294,6 +294,10 @@ fn a_tool_that_fails_ends_with_its_own_code() {
     let failed = with_demo(&["call", "divide", "dividend=1", "divisor=0", "--json"]);
     assert_eq!((failed.code, failed.stderr.as_str()), (1, ""));
     assert_eq!(parsed(&failed.stdout)["isError"], true);
+    // Arguments that don't fit: which one, and what was expected, in the words of JSON.
+    let failed = with_demo(&["call", "add", "a=x", "b=2"]);
+    assert_eq!(failed.stdout, "invalid arguments: /a: \"x\" is not of type \"number\"\n");
+    assert_eq!(failed.code, 1);
 }
 
 #[test]

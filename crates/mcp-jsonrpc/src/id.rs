@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::de::{Error as _, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::json::{RAW_TOKEN, Scanner, unescape, write_int, write_str};
+use crate::json::{RAW_TOKEN, Scanner, has_half_pair, unescape, write_int, write_str};
 
 /// Names one request, so that its response can be told from all others.
 ///
@@ -54,7 +54,7 @@ impl RequestId {
         let mut scanner = Scanner::new(json, 0);
         let (end, value) = scanner.value(0, 0).map_err(|_| InvalidId(()))?;
         scanner.end(end).map_err(|_| InvalidId(()))?;
-        if scanner.not_utf8.is_some() || scanner.half_pair {
+        if scanner.not_utf8.is_some() {
             return Err(InvalidId(()));
         }
         Self::from_scanned(value)
@@ -63,11 +63,15 @@ impl RequestId {
     /// The same for one value that a scanner has been over.
     pub(crate) fn from_scanned(value: &[u8]) -> Result<Self, InvalidId> {
         if let Some(inside) = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) {
-            return Ok(if inside.contains(&b'\\') {
-                unescape(inside).into()
+            if !inside.contains(&b'\\') {
+                return std::str::from_utf8(inside).map(Self::from).map_err(|_| InvalidId(()));
+            }
+            // No text can hold half of a pair, so the id could not be sent back.
+            return if has_half_pair(inside) {
+                Err(InvalidId(()))
             } else {
-                std::str::from_utf8(inside).map_err(|_| InvalidId(()))?.into()
-            });
+                Ok(unescape(inside).into())
+            };
         }
         match small_integer(value) {
             Some(n) => Ok(n.into()),

@@ -14,8 +14,8 @@
 //!
 //! - An envelope is read once, in one pass; `params` and `result` stay raw and share the
 //!   memory of the frame until somebody asks for them by type.
-//! - Ids, parameters and results pass through unchanged, byte for byte. (Half of a surrogate
-//!   pair, which no text can hold, is the one exception: it is read as `U+FFFD`.)
+//! - Ids, parameters and results pass through unchanged. (Half of a surrogate pair, which no text
+//!   can hold, is the one exception: it is read as `U+FFFD`, and as no id at all.)
 //! - A frame that can't be read costs only itself, and is answered with what is wrong, under its
 //!   id where that is certain. A response that can't be read ends the call that waits for it.
 //! - Nothing here reads a clock, spawns a task, or grows without a bound.

@@ -184,13 +184,35 @@ pub fn decode(frame: &Bytes, limits: &Limits) -> Result<Frame, Fault> {
             (Ok(_), Scanner { too_deep: true, .. }) => {
                 FaultKind::TooDeep { limit: limits.max_depth() }
             }
-            (Ok(_), Scanner { half_pair: true, .. }) => {
-                return decode(&repair(frame).into(), limits);
+            (Ok(read), Scanner { half_pair: true, .. }) => {
+                return with_sound_ids(decode(&repair(frame).into(), limits), read);
             }
             (Ok(read), _) => return read,
         }
     };
     Err(members.fault(kind))
+}
+
+/// What was read of a repaired frame, but for ids that had to be repaired: under another id than
+/// its own nobody would know the answer. `before` was read of the frame as it came.
+fn with_sound_ids(
+    read: Result<Frame, Fault>,
+    before: Result<Frame, Fault>,
+) -> Result<Frame, Fault> {
+    // The texts of an error are all that a repair can make readable.
+    let stands = |fault: &Fault| fault.kind != FaultKind::Error;
+    match (read, before) {
+        (_, Err(fault)) if stands(&fault) => Err(fault),
+        (Ok(Frame::Batch(read)), Ok(Frame::Batch(before))) => {
+            let members = read.into_iter().zip(before);
+            let sound = members.map(|(read, before)| match before {
+                Err(fault) if stands(&fault) => Err(fault),
+                _ => read,
+            });
+            Ok(Frame::Batch(sound.collect()))
+        }
+        (read, _) => read,
+    }
 }
 
 fn not_json(error: ScanError, frame: &[u8]) -> FaultKind {

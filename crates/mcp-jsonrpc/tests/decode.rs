@@ -478,12 +478,25 @@ fn half_of_a_surrogate_pair_is_read_as_no_character() {
             r#"{"jsonrpc":"2.0","id":1,"result":{"text":"\ud83d\ude00 \ude00 \ud83d\u0041"}}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"\ud83d"}"#,
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"cut \uD83D","data":"\udead"}}"#,
+            // Under another id than its own nobody would know the answer.
+            r#"{"jsonrpc":"2.0","id":"\ud83d","method":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":"\ud83d","result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":"\ud83d","method":"x","params":[]}"#,
+            r#"{"jsonrpc":"2.0","id":"\ud83d","error":{"code":1,"message":"\ud83d"}}"#,
+            r#"[{"jsonrpc":"2.0","id":"\ud83d","method":"x"},{"jsonrpc":"2.0","id":1,"method":"\ud83d"}]"#,
+            r#"{"jsonrpc":"2.0","id":"\ud83d\ude00","method":"x"}"#,
         ],
         expect![[r#"
             result Some(1) {"text":"cut \ufffd"}
             result Some(1) {"text":"\ud83d\ude00 \ufffd \ufffd\u0041"}
             request 1 "�" None
             error Some(1) 1 "cut �" Some("\"\\ufffd\"")
+            answer: -32600 `id` is neither a text nor an integer
+            response None: -32600 `id` is neither a text nor an integer
+            answer: -32600 `params` is not an object
+            response None: -32600 `id` is neither a text nor an integer
+            batch: answer: -32600 `id` is neither a text nor an integer | request 1 "�" None
+            request "😀" "x" None
         "#]],
     );
 }

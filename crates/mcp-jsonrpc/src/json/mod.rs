@@ -3,7 +3,7 @@
 mod plain;
 
 mod text;
-pub(crate) use text::{repair, unescape};
+pub(crate) use text::{has_half_pair, repair, unescape};
 
 mod scan;
 pub(crate) use scan::{Scan, ScanError, Scanner};

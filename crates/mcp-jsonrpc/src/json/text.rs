@@ -80,6 +80,19 @@ pub(crate) fn unescape(inside: &[u8]) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
+/// Whether an escape in `json` names half of a surrogate pair.
+pub(crate) fn has_half_pair(json: &[u8]) -> bool {
+    let mut rest = json;
+    while let Some(at) = memchr(b'\\', rest) {
+        let (escape, len) = read_escape(rest.get(at..).unwrap_or_default());
+        if escape == Escape::HalfPair {
+            return true;
+        }
+        rest = rest.get(at + len.max(1)..).unwrap_or_default();
+    }
+    false
+}
+
 /// JSON with each half of a surrogate pair replaced by `\ufffd`, of the same length.
 ///
 /// Programs that cut UTF-16 text anywhere write such halves. They are JSON, but no text can hold
@@ -131,6 +144,7 @@ mod tests {
             (r#""\\\ud834""#, r#""\\\ufffd""#),
         ] {
             assert_eq!(repair(json.as_bytes()), repaired.as_bytes(), "{json}");
+            assert_eq!(has_half_pair(json.as_bytes()), json != repaired, "{json}");
         }
     }
 }

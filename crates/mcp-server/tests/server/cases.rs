@@ -33,6 +33,40 @@ async fn capabilities_that_nobody_knows_are_kept_and_do_no_harm() {
     }
 }
 
+// Shows: FC-008
+#[tokio::test(start_paused = true)]
+async fn a_call_that_sleeps_does_not_hold_up_the_end_for_long() {
+    let sleeps = |seconds| {
+        move || async move {
+            tokio::time::sleep(std::time::Duration::from_secs(seconds)).await;
+            "rested"
+        }
+    };
+    let ended = std::sync::Arc::new(());
+    let held = std::sync::Arc::clone(&ended);
+    let server = Server::new("s", "1")
+        .drain_time(std::time::Duration::from_secs(3))
+        .tool("second", sleeps(1))
+        .tool("hour", move || {
+            let held = std::sync::Arc::clone(&held);
+            async move {
+                tokio::time::sleep(std::time::Duration::from_secs(3600)).await;
+                drop(held);
+            }
+        });
+    let mut wire = Wire::open(&server).await;
+    wire.send("tools/call", json!({"name": "hour"})).await;
+    let second = wire.send("tools/call", json!({"name": "second"})).await;
+    wire.call("ping", json!({})).await;
+    let (start, open) = (tokio::time::Instant::now(), std::sync::Arc::strong_count(&ended));
+    let rest = wire.leave().await;
+    // What is done in time is still answered, and the other call is not left running.
+    assert_eq!(rest.len(), 1, "{rest:?}");
+    assert_eq!(rest[0]["id"], second);
+    assert_eq!(start.elapsed().as_secs(), 3);
+    assert_eq!(std::sync::Arc::strong_count(&ended), open - 1);
+}
+
 fn asking() -> Server {
     Server::new("s", "1").tool("ask", |cx: Context| async move {
         let params = CreateMessageRequestParams::new(vec![SamplingMessage::user("x")], 1_u64);

@@ -158,9 +158,11 @@ async fn arguments_reach_the_tool_byte_for_byte() {
     let server = Server::new("s", "1")
         .tool("raw", |RawArgs(arguments): RawArgs| async move { arguments.to_string() });
     let mut wire = Wire::open(&server).await;
-    let big: Value = serde_json::from_str(r#"{"n":1e400,"m":0.10}"#).unwrap_or(json!({"m": 1}));
-    let answer = wire.tool("raw", big.clone()).await;
-    assert_eq!(answer["result"]["content"][0]["text"], big.to_string());
+    // What no parser would write back as it was.
+    let odd = r#"{ "n":1e40, "m":0.10,"m":"\u0061", "big":123456789012345678901234567890 }"#;
+    let params = format!(r#"{{"name":"raw","arguments":{odd}}}"#);
+    let answer = wire.call_raw("tools/call", &params).await;
+    assert_eq!(answer["result"]["content"][0]["text"], odd);
 }
 
 // Shows: TOOLS-008, PAGE-003, PAGE-012

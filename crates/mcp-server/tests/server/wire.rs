@@ -69,6 +69,31 @@ impl Wire {
         id
     }
 
+    /// A request whose parameters are this very text.
+    pub(crate) async fn call_raw(&mut self, method: &str, params: &str) -> Value {
+        let id = self.next;
+        self.next += 1;
+        let params = RawJson::new(params.to_owned()).unwrap();
+        let request = Outgoing::request_raw(id.into(), method.into(), Some(&params));
+        self.link.send(request).await.unwrap();
+        self.response(id).await
+    }
+
+    /// Sends nothing more; gives back what still comes, until the server has closed, too.
+    pub(crate) async fn leave(&mut self) -> Vec<Value> {
+        self.link.close().await.unwrap();
+        let mut rest = Vec::new();
+        loop {
+            match self.link.recv().await {
+                Ok(incoming) => rest.push(shown(incoming)),
+                Err(cause) => {
+                    assert!(cause.is_closed(), "{cause:?}");
+                    return rest;
+                }
+            }
+        }
+    }
+
     pub(crate) async fn notify(&mut self, method: &str, params: Option<Value>) {
         let params = params.map(|params| RawJson::from_serialize(&params).unwrap());
         let note = Outgoing::notification_raw(method.into(), params.as_ref());
@@ -77,28 +102,7 @@ impl Wire {
 
     /// The next message, whatever it is.
     pub(crate) async fn next(&mut self) -> Value {
-        let incoming = self.link.recv().await.unwrap();
-        let Incoming::Message(message, _) = incoming else { panic!("{incoming:?}") };
-        match message {
-            Message::Request(request) => json!({
-                "id": request.id,
-                "method": request.method.as_str(),
-                "params": request.params.map(|p| p.parse::<Value>().unwrap()),
-            }),
-            Message::Notification(note) => json!({
-                "method": note.method.as_str(),
-                "params": note.params.map(|p| p.parse::<Value>().unwrap()),
-            }),
-            Message::Response(response) => match response.outcome {
-                Ok(result) => {
-                    json!({"id": response.id, "result": result.parse::<Value>().unwrap()})
-                }
-                Err(error) => {
-                    json!({"id": response.id, "error": serde_json::to_value(error).unwrap()})
-                }
-            },
-            other => panic!("{other:?}"),
-        }
+        shown(self.link.recv().await.unwrap())
     }
 
     /// The response to request `id`; what comes before it is kept.
@@ -125,5 +129,27 @@ impl Wire {
     pub(crate) async fn answer(&mut self, id: &Value, result: Value) {
         let id = serde_json::from_value(id.clone()).unwrap();
         self.link.send(Outgoing::result(id, &result).unwrap()).await.unwrap();
+    }
+}
+
+fn shown(incoming: Incoming) -> Value {
+    let Incoming::Message(message, _) = incoming else { panic!("{incoming:?}") };
+    match message {
+        Message::Request(request) => json!({
+            "id": request.id,
+            "method": request.method.as_str(),
+            "params": request.params.map(|p| p.parse::<Value>().unwrap()),
+        }),
+        Message::Notification(note) => json!({
+            "method": note.method.as_str(),
+            "params": note.params.map(|p| p.parse::<Value>().unwrap()),
+        }),
+        Message::Response(response) => match response.outcome {
+            Ok(result) => json!({"id": response.id, "result": result.parse::<Value>().unwrap()}),
+            Err(error) => {
+                json!({"id": response.id, "error": serde_json::to_value(error).unwrap()})
+            }
+        },
+        other => panic!("{other:?}"),
     }
 }
