@@ -19,6 +19,8 @@ pub(crate) enum Want {
     Value,
     /// A text that may be given several times.
     Texts,
+    /// One of a few texts.
+    Choice(&'static [&'static str]),
 }
 
 /// An argument that an attribute has.
@@ -155,6 +157,9 @@ fn check(name: &Ident, value: Option<Expr>, want: Want) -> syn::Result<Expr> {
             Want::Text | Want::Texts => {
                 Err(syn::Error::new_spanned(name, format!("write `{name} = \"…\"`")))
             }
+            Want::Choice(choices) => {
+                Err(syn::Error::new_spanned(name, format!("write `{name} = {}`", list(choices))))
+            }
             Want::Value => Err(syn::Error::new_spanned(name, format!("write `{name} = …`"))),
         };
     };
@@ -162,10 +167,22 @@ fn check(name: &Ident, value: Option<Expr>, want: Want) -> syn::Result<Expr> {
     match (want, &value) {
         (Want::Flag, Expr::Lit(ExprLit { lit: Lit::Bool(_), .. })) | (Want::Value, _) => Ok(value),
         (Want::Flag, _) => wrong(format!("`{name}` is `true` or `false`")),
+        (Want::Choice(choices), _) => match literal(&value) {
+            Some(text) if choices.contains(&text.value().as_str()) => Ok(value),
+            _ => wrong(format!("`{name}` is {}", list(choices))),
+        },
         (Want::Text | Want::Texts, Expr::Lit(_)) if literal(&value).is_none() => {
             wrong(format!("`{name}` is a text: put it in quotes"))
         }
         (Want::Text | Want::Texts, _) => Ok(value),
+    }
+}
+
+fn list(choices: &[&str]) -> String {
+    let quoted: Vec<String> = choices.iter().map(|choice| format!("{choice:?}")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
     }
 }
 
@@ -204,8 +221,12 @@ fn distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
 
-    const KNOWN: &[Known] =
-        &[("title", Want::Text), ("read_only", Want::Flag), ("needs", Want::Texts)];
+    const KNOWN: &[Known] = &[
+        ("title", Want::Text),
+        ("read_only", Want::Flag),
+        ("needs", Want::Texts),
+        ("task", Want::Choice(&["forbidden", "optional", "required"])),
+    ];
 
     fn check(tokens: &str) -> Vec<String> {
         let mut errors = Errors::default();
@@ -222,7 +243,7 @@ mod tests {
             "title = TITLE, read_only",
             "read_only = false,",
             "needs = \"a\", needs = \"b\"",
-            "crate = a::b",
+            "task = \"optional\", crate = a::b",
             "\"first\"",
         ] {
             assert!(check(tokens).is_empty(), "{tokens}");
@@ -231,8 +252,9 @@ mod tests {
 
     #[test]
     fn everything_that_is_wrong_is_told_at_once() {
-        let found = check("titel = \"a\", read_only = 1, title, title = 7, nonsense");
-        assert_eq!(found.len(), 5, "{found:?}");
+        let found =
+            check("titel = \"a\", read_only = 1, title, title = 7, nonsense, task = \"some\"");
+        assert_eq!(found.len(), 6, "{found:?}");
         assert!(found[0].contains("did you mean `title`"), "{found:?}");
     }
 

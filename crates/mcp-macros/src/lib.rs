@@ -123,6 +123,7 @@ mod template;
 /// | `annotations = …` | all hints: a `ToolAnnotations` |
 /// | `icons = …` | a `Vec<Icon>` |
 /// | `input_schema = …`, `output_schema = …` | a `ToolSchema`, instead of that of the types |
+/// | `task_support = "…"` | whether it runs as a task: `forbidden`, `optional` or `required` |
 /// | `needs = "…"` | a label that the caller must have been granted; can be repeated |
 /// | `crate = …` | the path to `mcp_server`, if it isn't that |
 ///

@@ -21,6 +21,7 @@ pub(crate) const KNOWN: &[Known] = &[
     ("icons", Want::Value),
     ("input_schema", Want::Value),
     ("output_schema", Want::Value),
+    ("task_support", Want::Choice(&["forbidden", "optional", "required"])),
     ("needs", Want::Texts),
 ];
 
@@ -101,7 +102,20 @@ pub(crate) fn entry(function: &Function, arguments: &Arguments) -> TokenStream {
         "output_schema",
         "needs",
     ]);
-    quote!(#krate::tool::ToolEntry::new(#name, #handler) #described #calls)
+    let task_support = task_support(arguments);
+    quote!(#krate::tool::ToolEntry::new(#name, #handler) #described #calls #task_support)
+}
+
+/// The call that says whether the tool runs as a task, where the attribute does.
+fn task_support(arguments: &Arguments) -> Option<TokenStream> {
+    let text = literal(arguments.get("task_support")?)?;
+    let variant = match text.value().as_str() {
+        "required" => quote!(Required),
+        "optional" => quote!(Optional),
+        _ => quote!(Forbidden),
+    };
+    let private = private(&arguments.krate);
+    Some(quote!(.task_support(#private::TaskSupport::#variant)))
 }
 
 fn handler(function: &Function, arguments: &Arguments) -> TokenStream {

@@ -85,11 +85,7 @@ async fn arguments_are_parsed_checked_and_passed() {
     assert_eq!(text(&least), "Bern None C");
     let null = called(forecast_tool(), json!({"city": "Bern", "days": null})).await;
     assert_eq!(text(&null), "Bern None C");
-    for (arguments, named) in [
-        (json!({}), "city"),
-        (json!({"city": 7}), "city"),
-        (json!({"city": "Bern", "days": 8}), "days"),
-    ] {
+    for (arguments, named) in [(json!({}), "city"), (json!({"city": 7}), "string")] {
         let result = called(forecast_tool(), arguments.clone()).await;
         assert_eq!(result.is_error, Some(true), "{arguments}");
         assert!(text(&result).contains(named), "{arguments}: {}", text(&result));
@@ -108,6 +104,7 @@ async fn the_function_is_still_a_function() {
     read_only,
     idempotent = false,
     open_world = true,
+    task_support = "optional",
     icons = vec![mcp_types::Icon::new("https://example.com/i.png")],
     output_schema = mcp_server::ToolSchema::from_value(json!({"type": "object", "required": ["a"]})),
     input_schema = mcp_server::ToolSchema::from_value(json!({"type": "object", "title": "in"})),
@@ -129,6 +126,7 @@ async fn arguments_of_the_attribute_are_listed() {
             "title": "All of it",
             "description": "one two",
             "annotations": {"readOnlyHint": true, "idempotentHint": false, "openWorldHint": true},
+            "execution": {"taskSupport": "optional"},
             "icons": [{"src": "https://example.com/i.png"}],
             "inputSchema": {"type": "object", "title": "in"},
             "outputSchema": {"type": "object", "required": ["a"]},

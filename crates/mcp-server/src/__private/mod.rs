@@ -19,6 +19,7 @@ pub mod tool;
 use std::fmt;
 use std::marker::PhantomData;
 
+pub use mcp_types::TaskSupport;
 pub use {schemars, serde};
 
 /// A parameter of type `T`, of a kind `K`.

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use mcp_jsonrpc::Extensions;
-use mcp_types::{Icon, Revision, ToolAnnotations};
+use mcp_types::{Icon, Revision, TaskSupport, ToolAnnotations};
 
 use super::handler::IntoTool;
 use crate::access::Label;
@@ -101,6 +101,16 @@ impl ToolEntry {
     #[must_use]
     pub fn open_world(mut self, hint: bool) -> Self {
         self.hints().open_world_hint = Some(hint);
+        self
+    }
+
+    /// Says whether a call of the tool may, or has to, run as a task; `forbidden` when nothing is
+    /// said. It counts only for a server that announces tasks, whatever is said here.
+    ///
+    /// Specification: [Tool-level negotiation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation).
+    #[must_use]
+    pub fn task_support(mut self, support: TaskSupport) -> Self {
+        self.listed.execution.get_or_insert_default().task_support = Some(support);
         self
     }
 

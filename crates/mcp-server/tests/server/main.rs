@@ -17,6 +17,8 @@ mod changes;
 mod files;
 mod layers;
 mod logging;
+#[cfg(all(feature = "macros", feature = "validate"))]
+mod macros;
 mod observed;
 mod prompts;
 #[cfg(feature = "testing")]

@@ -10,6 +10,11 @@ fn weather() -> String {
     String::new()
 }
 
+#[tool(task_support = "sometimes")]
+fn later() -> String {
+    String::new()
+}
+
 #[prompt(needs)]
 fn ask() -> String {
     String::new()
