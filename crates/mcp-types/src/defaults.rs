@@ -40,13 +40,14 @@ impl ToolAnnotations {
 }
 
 impl Tool {
-    /// Whether the tool is called as a task. Never, unless it says so.
+    /// Whether the tool is called as a task. Never, unless it says so in a word that we know.
     #[must_use]
     pub fn task_support(&self) -> TaskSupport {
-        self.execution
-            .as_ref()
-            .and_then(|execution| execution.task_support)
-            .unwrap_or(TaskSupport::Forbidden)
+        let support = self.execution.as_ref().and_then(|execution| execution.task_support.as_ref());
+        match support {
+            None | Some(TaskSupport::Other(_)) => TaskSupport::Forbidden,
+            Some(known) => known.clone(),
+        }
     }
 
     /// The name for people: the title, else the one of the annotations, else the name.
@@ -144,6 +145,10 @@ mod tests {
         let tool = tool.with_execution(ToolExecution::new());
         assert_eq!(tool.task_support(), TaskSupport::Forbidden);
         assert_eq!(tool.display_name(), "t");
+        let text = r#"{"name":"t","inputSchema":{},"execution":{"taskSupport":"maybe"}}"#;
+        let tool: Tool = serde_json::from_str(text).unwrap();
+        assert_eq!(tool.task_support(), TaskSupport::Forbidden, "what nobody knows");
+        assert_eq!(serde_json::to_string(&tool).unwrap(), text);
         let params = CreateMessageRequestParams::new([], 1);
         assert_eq!(params.wanted_context(), IncludeContext::None);
         assert_eq!(params.tool_choice_mode(), ToolChoiceMode::Auto);
