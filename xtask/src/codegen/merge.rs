@@ -316,6 +316,7 @@ impl Merger<'_> {
             };
             let presence = match (choice.and_then(|c| c.kind.as_deref()), required) {
                 (Some("any"), _) => Presence::Any,
+                (Some("lax"), true) => Presence::Lax,
                 _ if nullable => Presence::Nullable,
                 (_, true) => Presence::Required,
                 (_, false) => Presence::Optional,

@@ -66,6 +66,8 @@ pub(crate) struct Field {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Required,
+    /// Always written; when a peer leaves it out, the list is empty.
+    Lax,
     Optional,
     /// May be absent, and `null` is a value.
     Any,
@@ -115,6 +117,7 @@ impl Field {
     pub(crate) fn kind(&self) -> String {
         let presence = match self.presence {
             Presence::Required => "req",
+            Presence::Lax => "lax",
             Presence::Optional => "opt",
             Presence::Any => "any",
             Presence::Nullable => "nul",
@@ -131,7 +134,7 @@ impl Field {
     /// The type of the Rust field.
     pub(crate) fn rust_type(&self) -> String {
         match self.presence {
-            Presence::Required => self.ty.clone(),
+            Presence::Required | Presence::Lax => self.ty.clone(),
             _ => format!("Option<{}>", self.ty),
         }
     }
@@ -143,6 +146,6 @@ impl Field {
     }
 
     pub(crate) fn required(&self) -> bool {
-        matches!(self.presence, Presence::Required | Presence::Nullable)
+        matches!(self.presence, Presence::Required | Presence::Lax | Presence::Nullable)
     }
 }

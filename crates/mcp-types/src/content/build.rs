@@ -200,6 +200,18 @@ mod tests {
         assert_eq!(serde_json::to_string(&result).unwrap(), json);
     }
 
+    #[test]
+    fn content_that_was_left_out_is_empty() {
+        for text in
+            [r#"{"structuredContent":{"a":1}}"#, r#"{"content":null,"structuredContent":{"a":1}}"#]
+        {
+            let result: CallToolResult = serde_json::from_str(text).unwrap();
+            assert!(result.content.is_empty());
+            let written = r#"{"content":[],"structuredContent":{"a":1}}"#;
+            assert_eq!(serde_json::to_string(&result).unwrap(), written);
+        }
+    }
+
     // Shows: FC-041
     #[test]
     fn a_block_with_a_missing_member_is_named_by_its_place() {

@@ -91,7 +91,8 @@ pub(crate) fn write_extra<S: Serializer>(
 ///
 /// Each member: its number, kind, Rust name and wire name. Kinds: `req` required, `opt` may be
 /// absent and `null` is absent, `any` may be absent and `null` is a value, `nul` required and
-/// may be `null`; with `_int`, `_num` or `_list` for how it is read.
+/// may be `null`, `lax` as `req`, but empty when it is absent or `null`; with `_int`, `_num` or
+/// `_list` for how it is read.
 macro_rules! object {
     (
         $type:ident { $($tag:literal is $value:literal $(or $absent:ident)?)? }
@@ -176,6 +177,9 @@ macro_rules! object {
     (@read req_int $map:ident) => { Some($map.next_value::<$crate::wire::Int>()?.0) };
     (@read req_num $map:ident) => { Some($map.next_value::<$crate::wire::Num>()?.0) };
     (@read req_list $map:ident) => { Some($map.next_value::<$crate::wire::List<_>>()?.0) };
+    (@read lax_list $map:ident) => {
+        $map.next_value::<Option<$crate::wire::List<_>>>()?.map(|v| v.0)
+    };
     (@read opt $map:ident) => { $map.next_value()? };
     (@read opt_int $map:ident) => { $map.next_value::<Option<$crate::wire::Int>>()?.map(|v| v.0) };
     (@read opt_num $map:ident) => { $map.next_value::<Option<$crate::wire::Num>>()?.map(|v| v.0) };
@@ -192,6 +196,7 @@ macro_rules! object {
     (@take req_num $field:ident $wire:literal) => { $crate::wire::missing($field, $wire)? };
     (@take req_list $field:ident $wire:literal) => { $crate::wire::missing($field, $wire)? };
     (@take nul_int $field:ident $wire:literal) => { $crate::wire::missing($field, $wire)? };
+    (@take lax_list $field:ident $wire:literal) => { $field.unwrap_or_default() };
     (@take $kind:ident $field:ident $wire:literal) => { $field };
 
     (@write req $map:ident ($value:expr) $wire:literal) => { $map.serialize_entry($wire, &$value)? };
@@ -199,6 +204,9 @@ macro_rules! object {
         $map.serialize_entry($wire, &$value)?
     };
     (@write req_list $map:ident ($value:expr) $wire:literal) => {
+        $map.serialize_entry($wire, &$value)?
+    };
+    (@write lax_list $map:ident ($value:expr) $wire:literal) => {
         $map.serialize_entry($wire, &$value)?
     };
     (@write nul_int $map:ident ($value:expr) $wire:literal) => {
