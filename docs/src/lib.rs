@@ -14,6 +14,7 @@ pages! {
     readme = "../../README.md";
     architecture = "../architecture.md";
     comparison = "../comparison.md";
+    conformance = "../conformance.md";
     dependencies = "../dependencies.md";
     interop = "../interop.md";
     releasing = "../releasing.md";

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use crate::{
-    bench, ci, codegen, conformance, deny, fuzz, package, schema, semver, shell, soak, tidy,
+    bench, ci, codegen, conformance, deny, fuzz, ledger, package, schema, semver, shell, soak, tidy,
 };
 
 /// One sub-command of `cargo xtask`.
@@ -49,6 +49,12 @@ pub(crate) const COMMANDS: &[Command] = &[
         usage: "[interop|official|inspector] [--peer P] [--role client|server] [--transport T] [--write]",
         about: "let ours and other SDKs talk to each other, and print what held",
         run: conformance::run,
+    },
+    Command {
+        name: "ledger",
+        usage: "[--write]",
+        about: "run the tests, and say which sentences of the specification they show",
+        run: ledger::run,
     },
     Command {
         name: "fuzz",

@@ -8,6 +8,7 @@ mod deny;
 mod flags;
 mod fresh;
 mod fuzz;
+mod ledger;
 mod package;
 mod schema;
 mod semver;

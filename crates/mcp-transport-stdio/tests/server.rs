@@ -35,7 +35,14 @@ fn main() {
 fn run(cases: &[(&str, fn())]) {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let has = |flag: &str| args.iter().any(|arg| arg == flag);
-    let names: Vec<_> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
+    // A word behind `--format` is its value, and no name.
+    let valued = |at: usize| at > 0 && args.get(at - 1).is_some_and(|arg| arg == "--format");
+    let names: Vec<_> = args
+        .iter()
+        .enumerate()
+        .filter(|(at, arg)| !arg.starts_with('-') && !valued(*at))
+        .map(|(_, arg)| arg)
+        .collect();
     let wanted = |name: &str| {
         let fits = |wanted: &&String| {
             if has("--exact") { name == wanted.as_str() } else { name.contains(wanted.as_str()) }

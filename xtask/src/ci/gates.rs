@@ -7,7 +7,7 @@ use std::{
 
 use super::{Gate, Options, Outcome, counts::Counts, readme, tests};
 use crate::{
-    codegen, conformance, deny, fuzz, package, schema, shell, tidy,
+    codegen, conformance, deny, fuzz, ledger, package, schema, shell, tidy,
     workspace::{Metadata, Package},
 };
 
@@ -19,7 +19,8 @@ pub(crate) const GATES: &[Gate] = &[
     Gate { name: "lock", fast: true, run: lock },
     Gate { name: "tidy", fast: true, run: |_| done(tidy::run(&[])) },
     Gate { name: "lints", fast: true, run: lints },
-    Gate { name: "tests", fast: true, run: |_| counted(&mut tests::command(None)) },
+    Gate { name: "tests", fast: true, run: all_tests },
+    Gate { name: "ledger", fast: true, run: |_| ledger::gate() },
     Gate { name: "doctests", fast: true, run: doctests },
     Gate { name: "alone", fast: false, run: each_alone },
     Gate { name: "docs", fast: false, run: docs },
@@ -46,6 +47,15 @@ fn judged(counts: Counts) -> Outcome {
 /// Runs a test runner and reads its counts.
 fn counted(command: &mut std::process::Command) -> anyhow::Result<Outcome> {
     let told = shell::tee(command)?;
+    let counts = Counts::of_output(&told.text);
+    Ok(if told.success { judged(counts) } else { Outcome::Failed(counts) })
+}
+
+/// Every test, and a note of what each has said.
+fn all_tests(_: &Options) -> anyhow::Result<Outcome> {
+    ledger::forget()?;
+    let told = shell::tee(&mut tests::command(None))?;
+    ledger::keep(&told.text)?;
     let counts = Counts::of_output(&told.text);
     Ok(if told.success { judged(counts) } else { Outcome::Failed(counts) })
 }

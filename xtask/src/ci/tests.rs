@@ -1,6 +1,8 @@
 //! Running the tests.
 
-use std::process::Command;
+use std::{fs, path::PathBuf, process::Command};
+
+use anyhow::Context as _;
 
 use crate::shell;
 
@@ -20,6 +22,21 @@ pub(crate) fn command(filter: Option<&str>) -> Command {
     // What `--all-targets` means without the benches, and with the names that start with them.
     command.args(["--lib", "--bins", "--tests", "--examples", "--"]).args(filter);
     command
+}
+
+/// Where nextest leaves its report, wherever the target folder is.
+pub(crate) fn nextest_report() -> PathBuf {
+    shell::root().join("target/nextest/default/junit.xml")
+}
+
+/// What each test has said in a run that has just ended: nextest's report, or the output of the
+/// usual harness.
+pub(crate) fn report(output: &str) -> anyhow::Result<String> {
+    if !has_nextest() {
+        return Ok(output.to_owned());
+    }
+    let file = nextest_report();
+    fs::read_to_string(&file).with_context(|| format!("nextest has left no {}", file.display()))
 }
 
 /// Whether nextest can be used.
