@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const STEP_MS = 30_000;
+const BETWEEN_PAGES = /target navigated or closed|context was destroyed|Cannot find (default execution )?context/;
 const PROGRAMS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 
 /** Waits until `look` gives something, asking again and again, for `STEP_MS` at most. */
@@ -13,7 +14,13 @@ export async function until(what, look) {
   const deadline = Date.now() + STEP_MS;
   let last;
   while (Date.now() < deadline) {
-    last = await look();
+    try {
+      last = await look();
+    } catch (error) {
+      // While the browser goes from one page to the next there is nothing to look at.
+      if (!BETWEEN_PAGES.test(error.message)) throw error;
+      last = undefined;
+    }
     if (last) return last;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
