@@ -10,7 +10,11 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcp_jsonrpc::link::v1::{Connector, Incoming, Link, LinkError, LinkExt};
-use mcp_jsonrpc::{Message, Name, Outgoing, RawJson};
+use mcp_jsonrpc::peer::{
+    Arrival, Driver, DriverConfig, NotificationVerdict, Protocol, RequestVerdict,
+};
+use mcp_jsonrpc::service::v1::{Ask, AskError, Inbound, Replies, Reply, Service};
+use mcp_jsonrpc::{ErrorObject, Message, Name, Notification, Outgoing, RawJson, Request};
 use mcp_transport_stdio::{ChildCommand, ChildError, ChildLink, SpawnError, Stderr};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -146,6 +150,53 @@ async fn what_was_sent_before_the_end_comes_first() {
     assert!(matches!(next(&mut link).await.unwrap(), Message::Notification(_)));
     let error = failure(&mut link).await;
     assert!(cause(&error).status().unwrap().success());
+}
+
+/// The least protocol and service that a driver can have.
+struct Nothing;
+
+impl Protocol for Nothing {
+    fn request(&mut self, _: &Request, _: Arrival) -> RequestVerdict {
+        RequestVerdict::Refuse(ErrorObject::internal("no"))
+    }
+
+    fn notification(&mut self, _: &Notification, _: Arrival) -> NotificationVerdict {
+        NotificationVerdict::Drop
+    }
+}
+
+impl Service for Nothing {
+    async fn call(&self, _: Inbound, _: Replies) -> Reply {
+        Reply::Silent
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_dies_fails_every_call_at_once_with_its_last_words() {
+    let script = r#"read -r a; read -r b; read -r c
+        echo '{"jsonrpc":"2.0","id":2,"result":{}}'
+        echo out of memory >&2; exit 7"#;
+    let link = sh(script).exit_time(NEVER).spawn().unwrap();
+    let (driver, peer) = Driver::new(link, Nothing, DriverConfig::new(), |_| Nothing);
+    let running = tokio::spawn(driver.run());
+    let calls: Vec<_> = (0..3).map(|_| tokio::spawn(peer.call(Ask::new("x", None)))).collect();
+    let (mut answered, mut failed) = (0, 0);
+    for call in calls {
+        match within(call).await.unwrap() {
+            Ok(_) => answered += 1,
+            Err(AskError::Link(error)) => {
+                failed += 1;
+                assert_eq!(cause(&error).status().and_then(|status| status.code()), Some(7));
+                assert_eq!(cause(&error).stderr(), ["out of memory"]);
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((answered, failed), (1, 2));
+    let error = within(running).await.unwrap();
+    assert_eq!(cause(&error).stderr(), ["out of memory"]);
+    // Nor does a call wait that comes later.
+    assert!(matches!(within(peer.call(Ask::new("x", None))).await, Err(AskError::Link(_))));
 }
 
 #[tokio::test]

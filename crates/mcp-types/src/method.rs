@@ -67,7 +67,7 @@ pub trait Request {
 
 /// A notification, for code that is generic over methods.
 ///
-/// See [`Request`].
+/// This is a **sealed** trait in spirit, as [`Request`] is.
 pub trait Notification {
     /// The method.
     const METHOD: Method;
