@@ -106,6 +106,27 @@ impl Caller {
     }
 }
 
+/// Who asks, by a name that stays the same from session to session: the guard of a transport
+/// leaves it, and what is kept for a requestor, such as its tasks, is kept under this name.
+///
+/// Two requestors are the same when their names are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Requestor(Arc<str>);
+
+impl Requestor {
+    /// The requestor that is called `name`. It has to hold all that tells one from another,
+    /// such as the issuer of an account beside the account.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self(name.into())
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,6 +26,7 @@
 //! | type | what | there |
 //! |---|---|---|
 //! | [`PeerFacts`] | revision, the client's name and capabilities, log level, trace | at a server, from `initialize` on |
+//! | [`Requestor`] | who asks, where a guard has said so | at a server, behind a guard |
 //! | [`Session`] | what is remembered between exchanges | at a server, in a session, from `initialize` on |
 //! | [`Negotiated`] | revision, the server's name and capabilities | at a client, after the handshake |
 //! | [`PeerOutlet`](mcp_jsonrpc::service::v1::PeerOutlet) | a way to the peer outside of exchanges | where the medium has one |
@@ -33,13 +34,15 @@
 //! # Rules
 //!
 //! - Nothing here does I/O, reads a clock, spawns a task, waits, or holds a lock. Time and ids
-//!   are passed in.
+//!   are passed in. The one exception is the module `tasks`, behind the feature of that name:
+//!   what runs apart from its exchange has to be shared, and waited for.
 //! - Whatever a peer controls has a bound, and a documented answer when it is reached.
 //! - Nothing that serves both eras assumes that there is a session.
 //! - A plain call allocates nothing here: what repeats is in one shared set.
 //!
 //! # Features
 //!
+//! - `tasks` (off): requests that run as tasks, and the boundary `TaskStore`.
 //! - `testing` (off): a clock moved by hand, ids from a seed, and the contract suites of the
 //!   boundaries.
 
@@ -52,7 +55,7 @@ mod profile;
 pub use profile::{ClientProfile, Profile, UnknownMethods};
 
 mod facts;
-pub use facts::{Caller, PeerFacts};
+pub use facts::{Caller, PeerFacts, Requestor};
 
 mod trace;
 pub use trace::TraceContext;
@@ -85,6 +88,9 @@ pub use progress::{ProgressReporter, ProgressTable, ProgressVerdict, Report, Too
 
 mod keep_alive;
 pub use keep_alive::{KeepAlive, KeepAliveAction, KeepAliveConfig};
+
+#[cfg(feature = "tasks")]
+pub mod tasks;
 
 mod error;
 pub use error::{Culprit, from_error, to_error};

@@ -77,6 +77,12 @@ impl Outlet for Peer {
     fn is_closed(&self) -> bool {
         self.shared.is_ended()
     }
+
+    fn closed(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            Self::closed(self).await;
+        })
+    }
 }
 
 impl fmt::Debug for Peer {

@@ -375,6 +375,11 @@ pub trait Outlet: Send + Sync + 'static {
 
     /// Whether the peer is gone for good.
     fn is_closed(&self) -> bool;
+
+    /// Ready once the peer is gone for good; never where that can't be told.
+    fn closed(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
 }
 
 /// A shared [`Outlet`], in a form that fits into [`Extensions`].

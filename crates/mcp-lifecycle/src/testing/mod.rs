@@ -9,6 +9,8 @@ mod bare;
 mod clock;
 mod ids;
 mod suite;
+#[cfg(feature = "tasks")]
+mod task_suite;
 
 pub use self::{
     bare::BareServer,
@@ -16,3 +18,5 @@ pub use self::{
     ids::SeededIds,
     suite::{clock_suite, id_source_suite, schema_validator_suite, service_suite},
 };
+#[cfg(feature = "tasks")]
+pub use self::task_suite::{now_or_never, task_store_suite};

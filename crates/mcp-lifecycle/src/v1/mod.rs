@@ -4,10 +4,16 @@ mod clock;
 mod ids;
 mod schema;
 mod service;
+#[cfg(feature = "tasks")]
+mod task_store;
 
 pub use self::{
     clock::Clock,
     ids::{IdSource, NoRandomness},
     schema::{SchemaError, SchemaValidator, Validator, Violation},
     service::McpService,
+};
+#[cfg(feature = "tasks")]
+pub use self::task_store::{
+    NewTask, Owner, TaskChange, TaskOutcome, TaskRecord, TaskStore, TaskStoreError,
 };

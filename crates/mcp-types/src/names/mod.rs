@@ -6,6 +6,7 @@
 
 mod base64;
 mod icon;
+mod moment;
 mod text;
 mod token;
 mod tool;
