@@ -134,6 +134,15 @@ impl Context {
         &self,
         params: CreateMessageRequestParams,
     ) -> Result<CreateMessageResult, RequestError> {
+        let params = self.sampling(params)?;
+        self.ask("sampling/createMessage", &params).await
+    }
+
+    /// Parameters of a request to the model that the peer can be sent.
+    pub(crate) fn sampling(
+        &self,
+        params: CreateMessageRequestParams,
+    ) -> Result<CreateMessageRequestParams, RequestError> {
         if !self.can_sample() {
             return Err(RequestError::Unsupported { capability: "sampling" });
         }
@@ -151,12 +160,11 @@ impl Context {
             // Only a hint, and one that such a client must not be given.
             params.include_context = None;
         }
-        let params = self.checked(params)?;
-        self.ask("sampling/createMessage", &params).await
+        self.checked(params)
     }
 
     /// Parameters that keep the specification's rules, as the peer's revision knows them.
-    fn checked<T: Check + Project>(&self, mut params: T) -> Result<T, RequestError> {
+    pub(crate) fn checked<T: Check + Project>(&self, mut params: T) -> Result<T, RequestError> {
         params.check()?;
         params.fits(self.revision())?;
         params.project(self.revision());
@@ -237,7 +245,7 @@ fn is_open(url: &str) -> bool {
 }
 
 #[cfg(feature = "validate")]
-fn fits_form(schema: &RequestedSchema, answer: &ElicitResult) -> Result<(), RequestError> {
+pub(crate) fn fits_form(schema: &RequestedSchema, answer: &ElicitResult) -> Result<(), RequestError> {
     if answer.action != ElicitAction::Accept {
         return Ok(());
     }
@@ -254,6 +262,6 @@ fn fits_form(schema: &RequestedSchema, answer: &ElicitResult) -> Result<(), Requ
 
 #[cfg(not(feature = "validate"))]
 #[expect(clippy::unnecessary_wraps, reason = "the other build needs it")]
-fn fits_form(_: &RequestedSchema, _: &ElicitResult) -> Result<(), RequestError> {
+pub(crate) fn fits_form(_: &RequestedSchema, _: &ElicitResult) -> Result<(), RequestError> {
     Ok(())
 }

@@ -153,12 +153,40 @@ impl Context {
         P: Serialize + ?Sized,
         R: DeserializeOwned,
     {
+        let ask = self.ask_of(method, params)?;
+        self.put(ask).await
+    }
+
+    /// The same, for a request that asks to be run as a task.
+    #[cfg(feature = "tasks")]
+    pub(crate) async fn ask_for_task<P, R>(
+        &self,
+        method: &'static str,
+        params: &P,
+    ) -> Result<R, RequestError>
+    where
+        P: Serialize + ?Sized,
+        R: DeserializeOwned,
+    {
+        let mut ask = self.ask_of(method, params)?;
+        ask.notes.insert(mcp_lifecycle::TaskAugmented);
+        self.put(ask).await
+    }
+
+    fn ask_of<P: Serialize + ?Sized>(
+        &self,
+        method: &'static str,
+        params: &P,
+    ) -> Result<Ask, RequestError> {
         let params = RawJson::from_serialize(params).map_err(RequestError::Encode)?;
         let params = match self.trace() {
             Some(trace) => with_trace(params, trace).map_err(RequestError::Encode)?,
             None => params,
         };
-        let ask = Ask::new(Name::from_static(method), Some(params));
+        Ok(Ask::new(Name::from_static(method), Some(params)))
+    }
+
+    async fn put<R: DeserializeOwned>(&self, ask: Ask) -> Result<R, RequestError> {
         let response = self.replies.ask(ask).await?;
         response.outcome.map_err(RequestError::Refused)?.parse().map_err(RequestError::Decode)
     }

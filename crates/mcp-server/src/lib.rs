@@ -40,6 +40,7 @@
 //!   [`resource`](macro@resource) and [`offer`](macro@offer), which write what is above.
 //! - `tokio` (default): timers, and a task for a peer in memory.
 //! - `files` (off): the files of a directory as resources.
+//! - `tasks` (off): calls that run as tasks, whose results are fetched later.
 //! - `testing` (off): a recorder of conversations, and a player for what was recorded.
 
 // Reading order: the server, then what handlers see, then what they are made of, then the
@@ -67,6 +68,9 @@ pub mod prompt;
 pub mod resource;
 pub mod roots;
 pub mod tool;
+
+#[cfg(feature = "tasks")]
+pub mod task;
 
 mod error;
 pub use error::{PromptError, RegisterError, RequestError, ToolError};

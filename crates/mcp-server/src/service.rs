@@ -130,6 +130,11 @@ impl Server {
                 match self.begin_tool(&request, extensions, replies, terms) {
                     Ok(Called::Runs(run)) => return Begun::Tool(run),
                     Ok(Called::Answered(answer)) => Ok(answer),
+                    #[cfg(feature = "tasks")]
+                    Ok(Called::Task(call)) => {
+                        let id = call.id.clone();
+                        return Begun::Running(Box::pin(self.start_task(*call)), id);
+                    }
                     Err(error) => Err(error),
                 }
             }
@@ -146,6 +151,17 @@ impl Server {
             Some(Method::CompletionComplete) => {
                 return running(request, |request| async move {
                     self.complete(&request, extensions, replies).await
+                });
+            }
+            #[cfg(feature = "tasks")]
+            Some(
+                method @ (Method::TasksGet
+                | Method::TasksResult
+                | Method::TasksList
+                | Method::TasksCancel),
+            ) => {
+                return running(request, move |request| async move {
+                    self.answer_task(method, &request, &extensions, &replies).await
                 });
             }
             Some(method) => inner.answer(method, &request, &extensions, self),
@@ -205,6 +221,8 @@ impl Inner {
         let mut result =
             InitializeResult::new(revision.as_str(), self.capabilities(), self.identity.clone());
         result.instructions.clone_from(&self.instructions);
+        #[cfg(feature = "tasks")]
+        self.fit_tasks(&mut result.capabilities, extensions);
         result.project(revision);
         encode(&request.id, &result)
     }
@@ -249,7 +267,7 @@ impl Inner {
 
 /// The error as the client knows it: one that says "open a URL first" is for those who know URLs
 /// only.
-fn fit(error: ErrorObject, terms: Terms) -> ErrorObject {
+pub(crate) fn fit(error: ErrorObject, terms: Terms) -> ErrorObject {
     let Terms { revision, urls } = terms;
     if error.code != mcp_types::error_code::URL_ELICITATION_REQUIRED
         || (urls && revision == Revision::V2025_11_25)

@@ -27,6 +27,9 @@ pub(crate) enum Called {
     Runs(ToolRun),
     /// The arguments don't fit, and the model is told.
     Answered(Outgoing),
+    /// The tool is to run as a task.
+    #[cfg(feature = "tasks")]
+    Task(Box<crate::task::TaskCall>),
 }
 
 impl Server {
@@ -57,7 +60,23 @@ impl Server {
             Some(arguments) if arguments.get().starts_with('{') => Some(raw.part(arguments)),
             Some(_) => return Err(ErrorObject::invalid_params("`arguments` is not an object")),
         };
-        if let Some(outcome) = check_input(&tool, arguments.as_ref(), terms.revision) {
+        let unfit = check_input(&tool, arguments.as_ref(), terms.revision);
+        #[cfg(feature = "tasks")]
+        if let Some(wanted) = self.wants_task(&tool, params.task, terms.revision)? {
+            let meta = params.meta.map(|meta| raw.part(meta));
+            return Ok(Called::Task(Box::new(crate::task::TaskCall {
+                tool,
+                arguments,
+                unfit,
+                wanted,
+                meta,
+                id: request.id.clone(),
+                extensions,
+                replies,
+                terms,
+            })));
+        }
+        if let Some(outcome) = unfit {
             return self.answer_tool(&tool, &request.id, outcome?, terms).map(Called::Answered);
         }
         let meta = params.meta.map(|meta| raw.part(meta));
@@ -75,15 +94,7 @@ impl Server {
         outcome: Result<ToolOutcome, Panicked>,
         terms: Terms,
     ) -> Answer {
-        let outcome = outcome.map_err(|_| ErrorObject::internal("the tool has failed"))?;
-        let outcome = match outcome {
-            Err(error) if error.code == URL_ELICITATION_REQUIRED && !terms.know_urls() => {
-                // The client has no word for it: the model reads where to go.
-                let text = crate::error::without_urls(&error, terms.revision).message.into_owned();
-                Outcome::Complete(CallToolResult::error(text))
-            }
-            outcome => outcome?,
-        };
+        let outcome = came_to(outcome, terms)?;
         self.answer_tool(tool, id, outcome, terms)
     }
 
@@ -94,6 +105,16 @@ impl Server {
         outcome: Outcome<CallToolResult>,
         terms: Terms,
     ) -> Answer {
+        encode(id, &self.complete_tool(tool, outcome, terms)?)
+    }
+
+    /// The result as it is sent, held against what the tool promises.
+    pub(crate) fn complete_tool(
+        &self,
+        tool: &Registered,
+        outcome: Outcome<CallToolResult>,
+        terms: Terms,
+    ) -> Result<CallToolResult, ErrorObject> {
         let Outcome::Complete(mut result) = outcome else {
             // Only the stateless era, and extensions, have other outcomes.
             return Err(ErrorObject::internal(
@@ -107,7 +128,21 @@ impl Server {
         if terms.revision != Revision::LATEST_STATEFUL {
             result.project(terms.revision);
         }
-        encode(id, &result)
+        Ok(result)
+    }
+}
+/// What a tool has come to, in words that the client knows.
+pub(crate) fn came_to(
+    outcome: Result<ToolOutcome, Panicked>,
+    terms: Terms,
+) -> Result<Outcome<CallToolResult>, ErrorObject> {
+    match outcome.map_err(|_| ErrorObject::internal("the tool has failed"))? {
+        Err(error) if error.code == URL_ELICITATION_REQUIRED && !terms.know_urls() => {
+            // The client has no word for it: the model reads where to go.
+            let text = crate::error::without_urls(&error, terms.revision).message.into_owned();
+            Ok(Outcome::Complete(CallToolResult::error(text)))
+        }
+        outcome => outcome,
     }
 }
 

@@ -4,6 +4,8 @@
 //! default body.
 
 pub use mcp_jsonrpc::service::v1::BoxFuture;
+#[cfg(feature = "tasks")]
+pub use mcp_lifecycle::v1::TaskStore;
 use mcp_types::{GetPromptResult, ReadResourceResult};
 
 use crate::schema::ToolSchema;

@@ -72,6 +72,8 @@ pub(crate) struct Inner {
     stack: OnceLock<SharedService>,
     drain: std::time::Duration,
     pub(crate) log_limit: LogLimit,
+    #[cfg(feature = "tasks")]
+    pub(crate) tasks: Option<mcp_lifecycle::tasks::Tasks>,
     /// Of those who have no session.
     pub(crate) log_budget: Arc<LogBudget>,
 }
@@ -99,6 +101,8 @@ impl Clone for Inner {
             stack: OnceLock::new(),
             drain: self.drain,
             log_limit: self.log_limit,
+            #[cfg(feature = "tasks")]
+            tasks: self.tasks.clone(),
             log_budget: Arc::default(),
         }
     }
@@ -138,12 +142,14 @@ impl Server {
                 stack: OnceLock::new(),
                 drain: std::time::Duration::from_secs(5),
                 log_limit: LogLimit::DEFAULT,
+                #[cfg(feature = "tasks")]
+                tasks: None,
                 log_budget: Arc::default(),
             }),
         }
     }
 
-    fn edit(&mut self) -> &mut Inner {
+    pub(crate) fn edit(&mut self) -> &mut Inner {
         let inner = Arc::make_mut(&mut self.inner);
         // It leads to what this server was before.
         inner.stack = OnceLock::new();
@@ -339,6 +345,10 @@ impl Inner {
         }
         if self.offers.logging {
             capabilities.logging = Some(mcp_types::JsonObject::default());
+        }
+        #[cfg(feature = "tasks")]
+        if let Some(tasks) = &self.tasks {
+            capabilities.tasks = Some(crate::task::capability(tasks.config(), self.offers.tools));
         }
         capabilities
     }

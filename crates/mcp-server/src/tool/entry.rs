@@ -25,6 +25,7 @@ pub struct ToolEntry {
     definition: ToolDefinition,
     listed: mcp_types::Tool,
     needs: Vec<Label>,
+    immediate: Option<Arc<str>>,
 }
 
 impl ToolEntry {
@@ -43,7 +44,7 @@ impl ToolEntry {
         }
         let mut listed = mcp_types::Tool::new(name, definition.input.schema().clone());
         listed.output_schema = definition.output.as_ref().map(|schema| schema.schema().clone());
-        Self { tool: Arc::new(tool), definition, listed, needs: Vec::new() }
+        Self { tool: Arc::new(tool), definition, listed, needs: Vec::new(), immediate: None }
     }
 
     /// What the tool does, for models.
@@ -114,6 +115,16 @@ impl ToolEntry {
         self
     }
 
+    /// What a model can be told at once when a call of the tool was taken on as a task, while it
+    /// runs.
+    ///
+    /// Specification: [model immediate response](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#model-immediate-response).
+    #[must_use]
+    pub fn immediate_response(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.immediate = Some(text.into());
+        self
+    }
+
     /// Replaces the input schema; arguments are then held against it.
     #[must_use]
     pub fn input_schema(mut self, schema: ToolSchema) -> Self {
@@ -145,7 +156,7 @@ impl ToolEntry {
     }
 
     pub(crate) fn register(self) -> Result<Registered, RegisterError> {
-        let Self { tool, definition, listed, needs } = self;
+        let Self { tool, definition, listed, needs, immediate } = self;
         let name = listed.name.as_str().to_owned();
         let schemas = [("input", Some(&definition.input)), ("output", definition.output.as_ref())];
         for (which, schema) in schemas {
@@ -162,7 +173,7 @@ impl ToolEntry {
                 }
             }
         }
-        Ok(Registered { name, tool, definition, listed, needs, state: None })
+        Ok(Registered { name, tool, definition, listed, needs, immediate, state: None })
     }
 }
 
@@ -179,11 +190,19 @@ pub(crate) struct Registered {
     pub(crate) definition: ToolDefinition,
     listed: mcp_types::Tool,
     needs: Vec<Label>,
+    #[cfg_attr(not(feature = "tasks"), expect(dead_code, reason = "for tasks only"))]
+    pub(crate) immediate: Option<Arc<str>>,
     /// The state of the server that it was mounted from.
     pub(crate) state: Option<Arc<Extensions>>,
 }
 
 impl Registered {
+    /// Whether a call may, or has to, run as a task.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn task_support(&self) -> TaskSupport {
+        self.listed.task_support()
+    }
+
     /// The same tool under another name, with the state of the server that it comes from.
     pub(crate) fn mounted(&self, prefix: &str, state: &Arc<Extensions>) -> Self {
         let name = format!("{prefix}{}", self.name);
@@ -195,6 +214,7 @@ impl Registered {
             definition: self.definition.clone(),
             listed,
             needs: self.needs.clone(),
+            immediate: self.immediate.clone(),
             state: Some(self.state.as_ref().unwrap_or(state).clone()),
         }
     }

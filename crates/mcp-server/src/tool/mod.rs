@@ -10,6 +10,7 @@ pub use crate::extract::{Ext, SessionState, State};
 #[cfg(feature = "schemars")]
 pub use extract::Args;
 pub use extract::{FromCall, Parsed, RawArgs, Rejection};
+pub use mcp_types::TaskSupport;
 
 mod output;
 #[cfg(feature = "schemars")]
