@@ -337,9 +337,8 @@ impl TaskChange {
             Self::Says(message) => record.message = Some(message),
             Self::Ends { failed, message, outcome } => {
                 record.status = if failed { TaskStatus::Failed } else { TaskStatus::Completed };
-                if message.is_some() {
-                    record.message = message;
-                }
+                // What was said on the way no longer holds.
+                record.message = message;
                 record.outcome = Some(outcome);
             }
             Self::IsCancelled => record.status = TaskStatus::Cancelled,

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write as _};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Metadata, Subscriber};
 
 /// Events and spans, as long as it lives.
 pub(crate) struct Capture {
@@ -23,6 +23,10 @@ struct Kept {
 
 impl Capture {
     pub(crate) fn start() -> Self {
+        // Where there is one subscriber only, a place in the code that is first reached on another
+        // thread is taken for one that nobody is interested in. So there are two.
+        static SECOND: OnceLock<Dispatch> = OnceLock::new();
+        SECOND.get_or_init(|| Dispatch::new(Keeper(Arc::default())));
         let kept = Arc::new(Mutex::new(Kept::default()));
         let guard = tracing::subscriber::set_default(Keeper(Arc::clone(&kept)));
         Self { kept, _guard: guard }

@@ -26,5 +26,7 @@ mod recording;
 mod resources;
 mod schemas;
 mod suites;
+#[cfg(all(feature = "tasks", feature = "validate"))]
+mod tasks;
 mod tools;
 mod wire;

@@ -59,6 +59,7 @@ impl HttpExchange {
     ) -> Extensions {
         facts.insert(Self::new(&exchange.core, head, Arc::downgrade(exchange)));
         if let Some(principal) = admission.principal {
+            facts.insert_arc(Arc::clone(principal.named()));
             facts.insert(principal);
         }
         facts
@@ -92,6 +93,7 @@ impl BatchFacts {
     pub(super) fn extend(&self, mut facts: Extensions) -> Extensions {
         facts.insert_arc(Arc::clone(&self.http));
         if let Some(principal) = &self.principal {
+            facts.insert_arc(Arc::clone(principal.named()));
             facts.insert_arc(Arc::clone(principal));
         }
         facts

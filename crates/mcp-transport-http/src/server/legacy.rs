@@ -210,6 +210,7 @@ pub(super) fn open(
     }
     let mut known = Extensions::new();
     if let Some(principal) = &admission.principal {
+        known.insert_arc(Arc::clone(principal.named()));
         known.insert(principal.clone());
     }
     let state = Mutex::new(PipeState { out, ..PipeState::default() });

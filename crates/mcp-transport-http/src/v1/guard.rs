@@ -1,13 +1,14 @@
 //! Who may use an endpoint, and in whose name.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Response, StatusCode};
 use mcp_jsonrpc::{ErrorObject, Extensions};
+use mcp_lifecycle::Requestor;
 
 use super::{Operation, Step};
 
@@ -108,6 +109,7 @@ struct Inner {
     client: Option<Box<str>>,
     scopes: Vec<Box<str>>,
     facts: Extensions,
+    requestor: OnceLock<Arc<Requestor>>,
 }
 
 impl Principal {
@@ -119,6 +121,7 @@ impl Principal {
             client: None,
             scopes: Vec::new(),
             facts: Extensions::new(),
+            requestor: OnceLock::new(),
         }))
     }
 
@@ -176,14 +179,37 @@ impl Principal {
         &self.0.facts
     }
 
+    /// The name under which is kept what belongs to this principal and to no other, such as its
+    /// tasks.
+    pub fn requestor(&self) -> &Requestor {
+        self.named()
+    }
+
+    pub(crate) fn named(&self) -> &Arc<Requestor> {
+        self.0.requestor.get_or_init(|| {
+            let Inner { issuer, subject, client, .. } = &*self.0;
+            // The lengths say where one ends and the next begins, whatever is in them.
+            let mut name = format!("{}:{issuer}{}:{subject}", issuer.len(), subject.len());
+            if let Some(client) = client {
+                name.push('@');
+                name.push_str(client);
+            }
+            Arc::new(Requestor::new(name))
+        })
+    }
+
     fn into_inner(self) -> Inner {
-        Arc::try_unwrap(self.0).unwrap_or_else(|shared| Inner {
+        let mut inner = Arc::try_unwrap(self.0).unwrap_or_else(|shared| Inner {
             issuer: shared.issuer.clone(),
             subject: shared.subject.clone(),
             client: shared.client.clone(),
             scopes: shared.scopes.clone(),
             facts: shared.facts.clone(),
-        })
+            requestor: OnceLock::new(),
+        });
+        // It is about to become somebody else.
+        inner.requestor = OnceLock::new();
+        inner
     }
 }
 
@@ -248,5 +274,26 @@ mod tests {
         assert_ne!(a, Principal::new("https://as.example", "alice"));
         assert_ne!(a, Principal::new("https://other.example", "alice").with_client("app"));
         assert_ne!(a, Principal::new("https://as.example", "bob").with_client("app"));
+    }
+
+    // Shows: TASK-082
+    #[test]
+    fn what_is_kept_for_a_principal_is_kept_under_a_name_of_its_own() {
+        let name = |principal: &Principal| principal.requestor().clone();
+        let alice = Principal::new("https://as.example", "alice");
+        assert_eq!(name(&alice), name(&alice.clone().with_scopes(["read"])));
+        let app = alice.clone().with_client("app");
+        let others = [
+            Principal::new("https://as.example", "bob"),
+            Principal::new("https://as.example1", "alice"),
+            Principal::new("https://as.example", "alice@app"),
+            Principal::new("https://as.examplea", "lice"),
+            Principal::new("https://as.example", "").with_client("alice"),
+        ];
+        for other in &others {
+            assert_ne!(name(&alice), name(other));
+            assert_ne!(name(&app), name(other));
+        }
+        assert_ne!(name(&alice), name(&app));
     }
 }
