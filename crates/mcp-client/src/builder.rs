@@ -13,7 +13,7 @@ use mcp_types::{
     ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,
     ElicitRequestUrlParams, ElicitResult, ElicitationCapability, ElicitationId, Icon,
     Implementation, JsonObject, LoggingMessageNotificationParams, ResourceUri, RootsCapability,
-    SamplingCapability,
+    SamplingCapability, Task,
 };
 
 #[cfg(feature = "tokio")]
@@ -27,6 +27,7 @@ use crate::list::{Caches, ListLimits};
 use crate::notice::Notice;
 use crate::progress::Watches;
 use crate::service::{ClientService, Handlers};
+use crate::task::Farewells;
 use crate::timer::Timers;
 use crate::v1::{Approver, Decision, ElicitationHandler, RootsProvider, SamplingHandler, Wish};
 use crate::{Client, HandlerError};
@@ -311,6 +312,16 @@ impl Builder {
         self
     }
 
+    /// Calls `hear` when the server says that one of its tasks stands elsewhere. Not every server
+    /// does, and none has to: what waits for a task looks by itself. It must not block: the
+    /// conversation waits for it.
+    ///
+    /// Specification: [task status notification](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task-status-notification).
+    pub fn on_task_status(mut self, hear: impl Fn(Task) + Send + Sync + 'static) -> Self {
+        self.handlers.task_status = Some(Box::new(hear));
+        self
+    }
+
     /// Sets how long the server may be silent about a request; 60 seconds by default. Progress
     /// that is watched ends a silence. A limit for the whole that is shorter is raised.
     pub fn timeout(mut self, silence: Duration) -> Self {
@@ -409,6 +420,7 @@ impl Builder {
             clock: Arc::new(clock),
             timers: Timers::default(),
             watches: Watches::default(),
+            farewells: Farewells::default(),
             caches: Caches::default(),
             validator: self.validator,
             timeouts: self.timeouts,

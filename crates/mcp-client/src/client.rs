@@ -12,13 +12,14 @@ use mcp_types::{
     ClientCapabilities, CompletionArgument, CompletionReference, Cursor, Implementation,
     LoggingLevel, Method, Prompt, PromptReference, ReadResourceRequestParams, ReadResourceResult,
     Request, Resource, ResourceTemplate, ResourceTemplateReference, ResourceUri, Revision,
-    ServerCapabilities, SetLevelRequestParams, SubscribeRequestParams, Tool, ToolName,
+    ServerCapabilities, SetLevelRequestParams, SubscribeRequestParams, Task, TaskSupport, Tool, ToolName,
     UnsubscribeRequestParams, UriTemplate,
 };
 
 use crate::call::{self, Call, CompleteCall, PromptCall, ToolCall};
 use crate::list::{Caches, ListCall, ListLimits, Listed, Listing, PageCall, Promise};
 use crate::progress::Watches;
+use crate::task::Farewells;
 use crate::timer::Timers;
 use crate::{Builder, ClientError};
 
@@ -62,6 +63,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) timers: Timers,
     pub(crate) watches: Watches,
+    pub(crate) farewells: Farewells,
     pub(crate) caches: Caches,
     pub(crate) validator: Option<Arc<dyn SchemaValidator>>,
     pub(crate) timeouts: Timeouts,
@@ -238,6 +240,18 @@ impl Client {
         PageCall::new(self, cursor)
     }
 
+    /// Lists this client's tasks on the server's side, all pages of them. The list is not kept.
+    ///
+    /// Specification: [listing tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#listing-tasks).
+    pub fn list_tasks(&self) -> ListCall<Task> {
+        ListCall::new(self)
+    }
+
+    /// Lists one page of the tasks.
+    pub fn list_tasks_page(&self, cursor: Option<Cursor>) -> PageCall<Task> {
+        PageCall::new(self, cursor)
+    }
+
     /// Fills in a prompt.
     ///
     /// Specification: [getting a prompt](https://modelcontextprotocol.io/specification/2025-11-25/server/prompts#getting-a-prompt).
@@ -373,14 +387,26 @@ impl Client {
         &self.0.inner.session.profile().capabilities
     }
 
-    /// Whether a request may be sent.
-    pub(crate) fn check(&self, method: Option<Method>) -> Result<(), ClientError> {
+    pub(crate) fn farewells(&self) -> &Farewells {
+        &self.0.inner.farewells
+    }
+
+    /// Whether a request may be sent, and whether it may be asked to run as a task.
+    pub(crate) fn check(&self, method: Option<Method>, as_task: bool) -> Result<(), ClientError> {
         let Some(method) = method else { return Ok(()) };
-        match self.0.inner.session.check(method) {
+        let session = &self.0.inner.session;
+        let checked =
+            if as_task { session.check_as_task(method) } else { session.check(method) };
+        match checked {
             // The link knows better how it ended.
             Ok(()) | Err(GateError::Closed) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Whether a tool that was listed runs as a task, and maybe only so.
+    pub(crate) fn knows_as_task(&self, tool: &ToolName) -> Option<TaskSupport> {
+        self.0.inner.caches.task_support_of(tool.as_str())
     }
 
     pub(crate) fn promise_of(&self, tool: &ToolName) -> Result<Option<Promise>, SchemaError> {

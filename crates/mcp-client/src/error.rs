@@ -89,6 +89,13 @@ pub enum ClientError {
         /// What is wrong with the schema.
         source: SchemaError,
     },
+    /// The tool doesn't run as a task, as the server has said when its tools were listed. Nothing
+    /// was sent.
+    #[error("the tool `{tool}` does not run as a task")]
+    NotAsTask {
+        /// The tool.
+        tool: ToolName,
+    },
     /// The tool's result holds no value of the type that was asked for.
     #[error("the result of `{tool}` is not what was asked for")]
     NotParsed {
@@ -116,6 +123,7 @@ impl ClientError {
             | Self::ToolFailed { .. }
             | Self::Output { .. }
             | Self::OutputSchema { .. }
+            | Self::NotAsTask { .. }
             | Self::NotParsed { .. } => false,
         }
     }

@@ -62,6 +62,9 @@ pub use connect::{Connecting, Driving};
 mod call;
 pub use call::{Call, Calling, CompleteCall, PromptCall, ToolCall, ToolCalling, ToolValue};
 
+mod task;
+pub use task::{TaskCall, ToolTask};
+
 mod progress;
 pub use progress::Progress;
 

@@ -11,7 +11,7 @@ use mcp_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestParams,
     ElicitResult, ElicitationCompleteNotificationParams, ElicitationId, EmptyResult,
     ListRootsResult, LoggingLevel, LoggingMessageNotificationParams, Method,
-    ProgressNotificationParams, Project, ResourceUpdatedNotificationParams, ResourceUri,
+    ProgressNotificationParams, Project, ResourceUpdatedNotificationParams, ResourceUri, Task, TaskStatusNotificationParams,
 };
 use serde_core::de::DeserializeOwned;
 
@@ -43,6 +43,7 @@ pub(crate) struct Handlers {
     pub(crate) prompts_changed: Option<Notice>,
     pub(crate) resource_updated: Option<Box<Updated>>,
     pub(crate) elicitation_complete: Option<Box<dyn Fn(ElicitationId) + Send + Sync>>,
+    pub(crate) task_status: Option<Box<dyn Fn(Task) + Send + Sync>>,
     pub(crate) other_notification: Option<Box<dyn Fn(Notification) + Send + Sync>>,
 }
 
@@ -271,6 +272,13 @@ impl ClientService {
                 {
                     // A panic was logged.
                     let _ = catching_now(|| complete(params.elicitation_id));
+                }
+            }
+            Method::NotificationsTasksStatus => {
+                let params = note::<TaskStatusNotificationParams>(method, params)?;
+                if let Some(hear) = &self.handlers.task_status {
+                    // A panic was logged.
+                    let _ = catching_now(|| hear(params.into()));
                 }
             }
             _ => tracing::debug!(%method, "nobody listens to this notification"),

@@ -6,11 +6,12 @@ use std::time::Instant;
 use mcp_jsonrpc::peer::PendingCall;
 use mcp_jsonrpc::service::v1::{Ask, AskError};
 use mcp_jsonrpc::{Name, RawJson, Response};
-use mcp_lifecycle::{Deadline, Timeouts};
+use mcp_lifecycle::{Deadline, TaskAugmented, Timeouts};
 use mcp_types::{Meta, Method, ProgressToken};
 
 use super::Decode;
 use super::options::{OnProgress, Options};
+use crate::task::Watch;
 use crate::timer::Ticket;
 use crate::{Client, ClientError};
 
@@ -32,6 +33,8 @@ pub struct Calling<'p, T> {
     token: Option<ProgressToken>,
     on_progress: Option<OnProgress<'p>>,
     decode: Decode<T>,
+    /// Whether progress is reported after the answer, too.
+    as_task: bool,
 }
 
 enum Stage {
@@ -50,7 +53,7 @@ impl<'p, T> Calling<'p, T> {
         decode: Decode<T>,
         params: impl FnOnce(Option<&Meta>) -> Result<Option<RawJson>, serde_json::Error>,
     ) -> Self {
-        let Options { timeouts, on_progress, mut meta, broken } = options;
+        let Options { timeouts, on_progress, mut meta, broken, as_task } = options;
         let mut calling = Self {
             client,
             method,
@@ -61,8 +64,10 @@ impl<'p, T> Calling<'p, T> {
             token: None,
             on_progress,
             decode,
+            as_task,
         };
-        if let Err(error) = calling.client.check(Method::from_name(calling.method.as_str())) {
+        let name = Method::from_name(calling.method.as_str());
+        if let Err(error) = calling.client.check(name, as_task) {
             calling.stage = Stage::Refused(error);
             return calling;
         }
@@ -79,7 +84,10 @@ impl<'p, T> Calling<'p, T> {
         };
         calling.stage = match params {
             Ok(params) => {
-                let ask = Ask::new(calling.method.clone(), params);
+                let mut ask = Ask::new(calling.method.clone(), params);
+                if as_task {
+                    ask.notes.insert(TaskAugmented);
+                }
                 Stage::Asked(calling.client.peer().call(ask))
             }
             Err(source) => {
@@ -106,7 +114,20 @@ impl<'p, T> Calling<'p, T> {
             token: None,
             on_progress: None,
             decode,
+            as_task: false,
         }
+    }
+
+    /// Sends it without waiting for the answer.
+    pub(super) fn say_farewell(mut self) {
+        if let Stage::Asked(call) = std::mem::replace(&mut self.stage, Stage::Over) {
+            self.client.farewells().say(call);
+        }
+    }
+
+    /// What goes on to be reported.
+    pub(crate) fn into_watch(mut self) -> Watch<'p> {
+        Watch::new(self.client.clone(), self.token.take(), self.on_progress.take())
     }
 
     /// Hands the reports on that have come; answers when the server last showed life.
@@ -143,7 +164,9 @@ impl<'p, T> Calling<'p, T> {
 
     fn finish(&mut self, answer: Result<Response, AskError>) -> Result<T, ClientError> {
         self.stage = Stage::Over;
-        self.let_go();
+        if !self.as_task {
+            self.let_go();
+        }
         let response = answer.map_err(|error| ClientError::unanswered(&self.method, error))?;
         (self.decode)(&self.method, response.outcome)
     }

@@ -18,6 +18,7 @@ pub use self::complete::CompleteCall;
 pub use self::prompt::PromptCall;
 pub use self::tool::{ToolCall, ToolCalling, ToolValue};
 
+pub(crate) use self::options::OnProgress;
 use self::options::Options;
 use crate::{Client, ClientError, Progress};
 
@@ -76,6 +77,11 @@ impl<'p, T> Call<'p, T> {
     fn start(self) -> Calling<'p, T> {
         let Self { client, method, params, options, decode } = self;
         Calling::new(client, method, options, decode, |meta| with_meta(params?, meta))
+    }
+
+    /// Sends it without waiting for the answer, if it can be sent.
+    pub(crate) fn say_farewell(self) {
+        self.start().say_farewell();
     }
 
     fn with_options<'q>(self, options: Options<'q>) -> Call<'q, T> {

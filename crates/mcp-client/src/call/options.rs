@@ -14,16 +14,18 @@ pub(crate) struct Options<'p> {
     pub(super) meta: Meta,
     /// The first value that couldn't be written.
     pub(super) broken: Option<serde_json::Error>,
+    /// Whether the request is to run as a task.
+    pub(super) as_task: bool,
 }
 
 impl<'p> Options<'p> {
     pub(super) const fn new(timeouts: Timeouts) -> Self {
-        Self { timeouts, on_progress: None, meta: Meta::new(), broken: None }
+        Self { timeouts, on_progress: None, meta: Meta::new(), broken: None, as_task: false }
     }
 
     pub(super) fn with_progress<'q>(self, report: impl FnMut(Progress) + Send + 'q) -> Options<'q> {
-        let Self { timeouts, on_progress: _, meta, broken } = self;
-        Options { timeouts, on_progress: Some(Box::new(report)), meta, broken }
+        let Self { timeouts, on_progress: _, meta, broken, as_task } = self;
+        Options { timeouts, on_progress: Some(Box::new(report)), meta, broken, as_task }
     }
 
     pub(super) fn set_meta<T: Serialize + ?Sized>(&mut self, key: impl Into<String>, value: &T) {

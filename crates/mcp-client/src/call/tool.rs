@@ -2,15 +2,21 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use mcp_jsonrpc::service::v1::BoxFuture;
 use mcp_jsonrpc::{Name, RawJson};
-use mcp_lifecycle::ProgressReset;
-use mcp_types::{CallToolResult, ContentBlock, JsonObject, JsonValue, Meta, Method, ToolName};
+use mcp_lifecycle::{ProgressReset, Timeouts};
+use mcp_types::{
+    CallToolResult, ContentBlock, JsonObject, JsonValue, Meta, Method, TaskMetadata, TaskSupport,
+    ToolName,
+};
 use serde_core::de::{DeserializeOwned, Error as _};
 use serde_core::ser::{Serialize, SerializeMap as _, Serializer};
 
+use super::Decode;
 use super::calling::Calling;
 use super::options::{self, Options};
 use crate::list::Promise;
+use crate::task::{self, TaskCall};
 use crate::{Client, ClientError, Progress};
 
 /// A call of a tool: sent by `.await`ing it, after its arguments and options were set.
@@ -114,6 +120,14 @@ impl<'p> ToolCall<'p> {
         self
     }
 
+    /// Has the server run the call as a task, which is looked at and fetched later.
+    ///
+    /// Where the result is wanted here and now there is no need for it: a tool that was listed as
+    /// one that runs only as a task is run as one by `.await`ing the call.
+    pub fn as_task(self) -> TaskCall<'p> {
+        TaskCall::new(self)
+    }
+
     /// Sends the call, and reads its result as a `T`: the structured content, or else a text
     /// that is JSON.
     ///
@@ -165,6 +179,7 @@ impl Arguments {
 struct Params<'a> {
     name: &'a ToolName,
     arguments: &'a Arguments,
+    task: Option<&'a TaskMetadata>,
     meta: Option<&'a Meta>,
 }
 
@@ -175,6 +190,9 @@ impl Serialize for Params<'_> {
         match self.arguments {
             Arguments::Members(members) => map.serialize_entry("arguments", members)?,
             Arguments::Whole(whole) => map.serialize_entry("arguments", whole)?,
+        }
+        if let Some(task) = self.task {
+            map.serialize_entry("task", task)?;
         }
         if let Some(meta) = self.meta {
             map.serialize_entry("_meta", meta)?;
@@ -188,20 +206,58 @@ impl<'p> IntoFuture for ToolCall<'p> {
     type IntoFuture = ToolCalling<'p>;
 
     fn into_future(self) -> ToolCalling<'p> {
-        let Self { client, name, arguments, checked, options } = self;
-        let method = Name::from_static(Method::ToolsCall.as_str());
-        let promise = match checked.then(|| client.promise_of(&name)).transpose() {
-            Ok(promise) => promise.flatten(),
-            Err(source) => {
-                let error = ClientError::OutputSchema { tool: name.clone(), source };
-                let calling = Calling::refused(client, method, error, super::parse);
-                return ToolCalling { calling, name, promise: None };
+        let name = self.name.clone();
+        if self.client.knows_as_task(&name) == Some(TaskSupport::Required)
+            && self.client.check(Some(Method::ToolsCall), true).is_ok()
+        {
+            let run = Run::AsTask(Box::pin(task::run(self.as_task())));
+            return ToolCalling { run, name, promise: None };
+        }
+        let promise = match self.promise() {
+            Ok(promise) => promise,
+            Err(error) => {
+                let method = Name::from_static(Method::ToolsCall.as_str());
+                let calling = Calling::refused(self.client, method, error, super::parse);
+                return ToolCalling { run: Run::Plain(calling), name, promise: None };
             }
         };
-        let calling = Calling::new(client, method, options, super::parse, |meta| {
-            RawJson::from_serialize(&Params { name: &name, arguments: &arguments, meta }).map(Some)
-        });
-        ToolCalling { calling, name, promise }
+        ToolCalling { run: Run::Plain(self.start(None, super::parse)), name, promise }
+    }
+}
+
+/// For those who run the call otherwise.
+impl<'p> ToolCall<'p> {
+    pub(crate) const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) const fn name(&self) -> &ToolName {
+        &self.name
+    }
+
+    pub(crate) const fn limits(&self) -> Timeouts {
+        self.options.timeouts
+    }
+
+    /// What the tool has promised about its result, if that is to be looked at.
+    pub(crate) fn promise(&self) -> Result<Option<Promise>, ClientError> {
+        if !self.checked {
+            return Ok(None);
+        }
+        self.client
+            .promise_of(&self.name)
+            .map_err(|source| ClientError::OutputSchema { tool: self.name.clone(), source })
+    }
+
+    pub(crate) fn start<T>(self, task: Option<TaskMetadata>, decode: Decode<T>) -> Calling<'p, T> {
+        let Self { client, name, arguments, checked: _, mut options } = self;
+        options.as_task = task.is_some();
+        let method = Name::from_static(Method::ToolsCall.as_str());
+        Calling::new(client, method, options, decode, |meta| {
+            let task = task.as_ref();
+            let params = Params { name: &name, arguments: &arguments, task, meta };
+            RawJson::from_serialize(&params).map(Some)
+        })
     }
 }
 
@@ -218,10 +274,16 @@ impl fmt::Debug for ToolCall<'_> {
 /// Dropping it gives the call up, as with [`Calling`].
 #[must_use = "futures do nothing unless polled"]
 pub struct ToolCalling<'p> {
-    calling: Calling<'p, CallToolResult>,
+    run: Run<'p>,
     name: ToolName,
     /// What the tool has promised about its result.
     promise: Option<Promise>,
+}
+
+enum Run<'p> {
+    Plain(Calling<'p, CallToolResult>),
+    /// What it comes to was looked at.
+    AsTask(BoxFuture<'p, Result<CallToolResult, ClientError>>),
 }
 
 impl Future for ToolCalling<'_> {
@@ -229,7 +291,10 @@ impl Future for ToolCalling<'_> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let result = ready!(Pin::new(&mut this.calling).poll(cx))?;
+        let result = match &mut this.run {
+            Run::Plain(calling) => ready!(Pin::new(calling).poll(cx))?,
+            Run::AsTask(running) => return running.as_mut().poll(cx),
+        };
         let broken = match &this.promise {
             Some(promise) if !result.failed() => promise.check(&result).err(),
             _ => None,

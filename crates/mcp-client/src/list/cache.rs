@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mcp_lifecycle::v1::{SchemaError, SchemaValidator};
-use mcp_types::{Prompt, Resource, ResourceTemplate, Tool};
+use mcp_types::{Prompt, Resource, ResourceTemplate, Task, TaskSupport, Tool};
 
 use super::Listing;
 use super::promise::{Promise, Promises};
@@ -15,6 +15,7 @@ pub struct Caches {
     pub(super) resources: Slot<Resource>,
     pub(super) templates: Slot<ResourceTemplate>,
     pub(super) prompts: Slot<Prompt>,
+    pub(super) tasks: Slot<Task>,
     pub(super) promises: Promises,
 }
 
@@ -30,6 +31,11 @@ impl Caches {
         validator: Option<&dyn SchemaValidator>,
     ) -> Result<Option<Promise>, SchemaError> {
         self.promises.of(tool, validator)
+    }
+
+    /// Whether `tool` runs as a task, and maybe only so.
+    pub(crate) fn task_support_of(&self, tool: &str) -> Option<TaskSupport> {
+        self.promises.task_support_of(tool)
     }
 
     /// The server says that its tools have changed.

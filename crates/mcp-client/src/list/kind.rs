@@ -1,12 +1,12 @@
 use mcp_types::{
-    Cursor, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    Method, Prompt, Resource, ResourceTemplate, Tool,
+    Cursor, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListTasksResult,
+    ListToolsResult, Method, Prompt, Resource, ResourceTemplate, Task, Tool,
 };
 use serde_core::de::DeserializeOwned;
 
 use super::cache::{Caches, Slot};
 
-/// What a server lists: tools, resources, resource templates, prompts.
+/// What a server lists: tools, resources, resource templates, prompts, tasks.
 ///
 /// This is a **sealed** trait.
 pub trait Listed: sealed::Sealed + Clone + Send + Sync + Sized + 'static {
@@ -78,4 +78,6 @@ kinds! {
     ResourceTemplate in ListResourceTemplatesResult.resource_templates by uri_template,
         ResourcesTemplatesList, "resources.listChanged", templates;
     Prompt in ListPromptsResult.prompts by name, PromptsList, "prompts.listChanged", prompts;
+    // Nothing tells of a change: it is fetched each time.
+    Task in ListTasksResult.tasks by task_id, TasksList, "tasks.listChanged", tasks;
 }

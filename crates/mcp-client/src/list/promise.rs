@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mcp_lifecycle::v1::{SchemaError, SchemaValidator, Validator};
-use mcp_types::{CallToolResult, JsonSchema, Tool};
+use mcp_types::{CallToolResult, JsonSchema, TaskSupport, Tool};
 
 use crate::OutputError;
 
-/// The output schemas of the tools that were seen in a list since it last changed.
+/// What the tools that were seen in a list since it last changed have said about their calls.
 #[derive(Default)]
 pub(crate) struct Promises {
-    /// Whether there is one at all: most servers have none, and a call needn't look.
+    /// Whether there is anything at all: most servers say nothing, and a call needn't look.
     any: AtomicBool,
     state: Mutex<State>,
 }
@@ -20,7 +20,26 @@ pub(crate) struct Promises {
 #[derive(Default)]
 struct State {
     version: u64,
-    by_tool: HashMap<String, Promise>,
+    by_tool: HashMap<String, Said>,
+}
+
+/// What one tool has said.
+struct Said {
+    promise: Option<Promise>,
+    /// None where it doesn't run as a task.
+    task: Option<TaskSupport>,
+}
+
+impl Said {
+    fn is_nothing(&self) -> bool {
+        self.promise.is_none() && self.task.is_none()
+    }
+}
+
+/// Whether a tool runs as a task; none if it doesn't.
+fn task_support(tool: &Tool) -> Option<TaskSupport> {
+    let support = tool.execution.as_ref()?.task_support.as_ref()?;
+    matches!(support, TaskSupport::Optional | TaskSupport::Required).then(|| support.clone())
 }
 
 /// The output schema of one tool. Cheap to clone.
@@ -42,10 +61,11 @@ impl Promises {
         self.lock().version
     }
 
-    /// Takes in what a page of the list says, whose fetch began at `version`. Holds at most
-    /// `limit` schemas.
+    /// Takes in what a page of the list says, whose fetch began at `version`. Knows of at most
+    /// `limit` tools.
     pub(super) fn note(&self, version: u64, tools: &[Tool], limit: usize) {
-        if !self.any.load(Ordering::Relaxed) && tools.iter().all(|t| t.output_schema.is_none()) {
+        let silent = |tool: &Tool| tool.output_schema.is_none() && tool.execution.is_none();
+        if !self.any.load(Ordering::Relaxed) && tools.iter().all(silent) {
             return;
         }
         let mut state = self.lock();
@@ -53,21 +73,30 @@ impl Promises {
             return;
         }
         for tool in tools {
-            match &tool.output_schema {
-                Some(schema) if state.by_tool.len() < limit => {
-                    let known = state.by_tool.get(tool.name.as_str());
-                    if known.is_none_or(|known| known.0.schema != *schema) {
-                        let promise = Promise::new(schema.clone());
-                        state.by_tool.insert(tool.name.as_str().to_owned(), promise);
-                    }
-                }
-                Some(_) => tracing::warn!(tool = %tool.name, limit, "an output schema is not kept"),
-                None => {
-                    state.by_tool.remove(tool.name.as_str());
-                }
+            let name = tool.name.as_str();
+            let known = state.by_tool.get(name).and_then(|said| said.promise.as_ref());
+            let promise = tool.output_schema.as_ref().map(|schema| match known {
+                Some(known) if known.0.schema == *schema => known.clone(),
+                _ => Promise::new(schema.clone()),
+            });
+            let said = Said { promise, task: task_support(tool) };
+            if said.is_nothing() {
+                state.by_tool.remove(name);
+            } else if state.by_tool.len() < limit || state.by_tool.contains_key(name) {
+                state.by_tool.insert(name.to_owned(), said);
+            } else {
+                tracing::warn!(tool = name, limit, "what a tool says about its calls is not kept");
             }
         }
         self.any.store(!state.by_tool.is_empty(), Ordering::Relaxed);
+    }
+
+    /// Whether `tool` runs as a task.
+    pub(super) fn task_support_of(&self, tool: &str) -> Option<TaskSupport> {
+        if !self.any.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.lock().by_tool.get(tool)?.task.clone()
     }
 
     /// The list has changed.
@@ -87,7 +116,8 @@ impl Promises {
         if !self.any.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let Some(promise) = self.lock().by_tool.get(tool).cloned() else { return Ok(None) };
+        let promise = self.lock().by_tool.get(tool).and_then(|said| said.promise.clone());
+        let Some(promise) = promise else { return Ok(None) };
         promise.compile(validator)?;
         Ok(Some(promise))
     }

@@ -190,7 +190,6 @@ pub(crate) struct Registered {
     pub(crate) definition: ToolDefinition,
     listed: mcp_types::Tool,
     needs: Vec<Label>,
-    #[cfg_attr(not(feature = "tasks"), expect(dead_code, reason = "for tasks only"))]
     pub(crate) immediate: Option<Arc<str>>,
     /// The state of the server that it was mounted from.
     pub(crate) state: Option<Arc<Extensions>>,
