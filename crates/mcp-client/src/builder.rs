@@ -68,6 +68,8 @@ pub struct Builder {
     close_timeout: Duration,
     list_limits: ListLimits,
     driver: DriverConfig,
+    #[cfg(feature = "tasks")]
+    tasks: Option<mcp_lifecycle::tasks::TaskConfig>,
 }
 
 impl Builder {
@@ -85,6 +87,8 @@ impl Builder {
             close_timeout: Self::CLOSE_TIMEOUT,
             list_limits: ListLimits::new(),
             driver: DriverConfig::new(),
+            #[cfg(feature = "tasks")]
+            tasks: None,
         }
     }
 
@@ -215,6 +219,28 @@ impl Builder {
     /// Asks before a server's request for sampling, elicitation or roots reaches its handler.
     pub fn approver(mut self, approver: impl Approver) -> Self {
         self.handlers.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Runs what servers ask of the model and the person as tasks, where they wish so: sampling
+    /// and elicitation, as far as there are handlers for them. The handlers are called as ever;
+    /// [`Context::task`] says whether it is for a task.
+    ///
+    /// ```
+    /// # use mcp_client::Client;
+    /// use mcp_client::TaskConfig;
+    ///
+    /// let builder = Client::builder("my-app", "1.0").tasks(TaskConfig::new());
+    /// ```
+    ///
+    /// Specification: [tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks).
+    ///
+    /// # Panics
+    ///
+    /// The conversation does when it is driven outside of a Tokio runtime.
+    #[cfg(feature = "tasks")]
+    pub fn tasks(mut self, config: mcp_lifecycle::tasks::TaskConfig) -> Self {
+        self.tasks = Some(config);
         self
     }
 
@@ -401,10 +427,21 @@ impl Builder {
         let session = ClientHandle::new(profile);
         let shared = Arc::new(OnceLock::new());
         let roots = handlers.roots.clone();
+        let clock: Arc<dyn Clock> = Arc::new(clock);
         let service = ClientService::new(handlers, Arc::clone(&shared));
+        #[cfg(not(feature = "tasks"))]
+        let known = Extensions::new();
+        #[cfg(feature = "tasks")]
+        let (service, known) = {
+            let mut known = Extensions::new();
+            known.insert(crate::task::requestor());
+            let tasks = self.tasks.take();
+            let tasks = tasks.map(|tasks| crate::task::tasks(tasks, Arc::clone(&clock)));
+            (service.with_tasks(tasks), known)
+        };
         let hear = self.server_error.take();
         let (driver, peer) = Driver::new(link, service, self.driver, |outlet| {
-            let session = ClientSession::new(session.clone(), Some(outlet), Extensions::new());
+            let session = ClientSession::new(session.clone(), Some(outlet), known);
             match hear {
                 // A panic was logged.
                 Some(hear) => session.with_on_error(move |error| {
@@ -417,7 +454,7 @@ impl Builder {
         let inner = Arc::new(Inner {
             peer,
             session,
-            clock: Arc::new(clock),
+            clock,
             timers: Timers::default(),
             watches: Watches::default(),
             farewells: Farewells::default(),
@@ -481,6 +518,10 @@ impl Builder {
             let mut roots = RootsCapability::new();
             roots.list_changed = provider.announces_changes().then_some(true);
             capabilities.roots = Some(roots);
+        }
+        #[cfg(feature = "tasks")]
+        if let Some(config) = &self.tasks {
+            capabilities.tasks = Some(crate::task::capability(config, &handlers));
         }
         capabilities.experimental = self.experimental.take();
         // Requests that no revision has are answered alike in either case.

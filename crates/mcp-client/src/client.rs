@@ -12,8 +12,8 @@ use mcp_types::{
     ClientCapabilities, CompletionArgument, CompletionReference, Cursor, Implementation,
     LoggingLevel, Method, Prompt, PromptReference, ReadResourceRequestParams, ReadResourceResult,
     Request, Resource, ResourceTemplate, ResourceTemplateReference, ResourceUri, Revision,
-    ServerCapabilities, SetLevelRequestParams, SubscribeRequestParams, Task, TaskSupport, Tool, ToolName,
-    UnsubscribeRequestParams, UriTemplate,
+    ServerCapabilities, SetLevelRequestParams, SubscribeRequestParams, Task, TaskSupport, Tool,
+    ToolName, UnsubscribeRequestParams, UriTemplate,
 };
 
 use crate::call::{self, Call, CompleteCall, PromptCall, ToolCall};
@@ -395,8 +395,7 @@ impl Client {
     pub(crate) fn check(&self, method: Option<Method>, as_task: bool) -> Result<(), ClientError> {
         let Some(method) = method else { return Ok(()) };
         let session = &self.0.inner.session;
-        let checked =
-            if as_task { session.check_as_task(method) } else { session.check(method) };
+        let checked = if as_task { session.check_as_task(method) } else { session.check(method) };
         match checked {
             // The link knows better how it ended.
             Ok(()) | Err(GateError::Closed) => Ok(()),

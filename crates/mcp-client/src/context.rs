@@ -56,6 +56,31 @@ impl Context {
         self.extensions.get()
     }
 
+    /// The task as which the request runs; none when it is a plain one.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn task(&self) -> Option<&mcp_lifecycle::tasks::RunningTask> {
+        self.extension()
+    }
+
+    /// The same request, apart from its exchange.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn as_task(
+        &self,
+        replies: Replies,
+        task: mcp_lifecycle::tasks::RunningTask,
+    ) -> Self {
+        let mut extensions = self.extensions.clone();
+        extensions.insert(task);
+        Self { extensions, replies, ..self.clone() }
+    }
+
+    /// What is known of the exchange, and the way back.
+    #[cfg(feature = "tasks")]
+    pub(crate) const fn road(&self) -> (&Extensions, &Replies) {
+        (&self.extensions, &self.replies)
+    }
+
     /// Waits until the server cancels the request. After that the handler is polled once more,
     /// and dropped.
     pub async fn cancelled(&self) {

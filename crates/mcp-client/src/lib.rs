@@ -47,6 +47,8 @@
 //!
 //! - `validate` (default): structured results are held against the tool's output schema.
 //! - `tokio` (default): [`Builder::connect`], and [`TokioClock`].
+//! - `tasks`: what servers ask of the model and the person runs as tasks, if they wish so. Calls
+//!   of tools as tasks need no feature.
 
 // Reading order: the client, then its calls and lists, then what it does for servers, then the
 // boundaries.
@@ -63,6 +65,8 @@ mod call;
 pub use call::{Call, Calling, CompleteCall, PromptCall, ToolCall, ToolCalling, ToolValue};
 
 mod task;
+#[cfg(feature = "tasks")]
+pub use mcp_lifecycle::tasks::{MemoryTaskStore, RunningTask, TaskConfig};
 pub use task::{TaskCall, ToolTask};
 
 mod progress;

@@ -10,8 +10,9 @@ use mcp_types::error_code::Meaning;
 use mcp_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestParams,
     ElicitResult, ElicitationCompleteNotificationParams, ElicitationId, EmptyResult,
-    ListRootsResult, LoggingLevel, LoggingMessageNotificationParams, Method,
-    ProgressNotificationParams, Project, ResourceUpdatedNotificationParams, ResourceUri, Task, TaskStatusNotificationParams,
+    ListRootsResult, LoggingLevel, LoggingMessageNotificationParams, Meta, Method,
+    ProgressNotificationParams, Project, RequestParams, ResourceUpdatedNotificationParams,
+    ResourceUri, Task, TaskStatusNotificationParams,
 };
 use serde_core::de::DeserializeOwned;
 
@@ -49,9 +50,16 @@ pub(crate) struct Handlers {
 
 /// The client as a [`Service`].
 pub(crate) struct ClientService {
-    handlers: Handlers,
+    duties: Arc<Duties>,
     /// Set before the conversation begins.
     client: Arc<OnceLock<Arc<Inner>>>,
+    #[cfg(feature = "tasks")]
+    tasks: Option<mcp_lifecycle::tasks::Tasks>,
+}
+
+/// What the client does for its server.
+pub(crate) struct Duties {
+    handlers: Handlers,
     /// The URLs that the person has agreed to open and that aren't done, oldest first.
     open_urls: Mutex<VecDeque<ElicitationId>>,
 }
@@ -61,7 +69,19 @@ const OPEN_URLS: usize = 256;
 
 impl ClientService {
     pub(crate) fn new(handlers: Handlers, client: Arc<OnceLock<Arc<Inner>>>) -> Self {
-        Self { handlers, client, open_urls: Mutex::default() }
+        let duties = Arc::new(Duties { handlers, open_urls: Mutex::default() });
+        Self {
+            duties,
+            client,
+            #[cfg(feature = "tasks")]
+            tasks: None,
+        }
+    }
+
+    #[cfg(feature = "tasks")]
+    pub(crate) fn with_tasks(mut self, tasks: Option<mcp_lifecycle::tasks::Tasks>) -> Self {
+        self.tasks = tasks;
+        self
     }
 
     async fn request(&self, request: Request, cx: Option<Context>) -> Reply {
@@ -74,20 +94,19 @@ impl ClientService {
                 Reply::error(&request.id, &unknown(&request))
             };
         };
+        #[cfg(feature = "tasks")]
+        if let Some(tasks) = &self.tasks
+            && let Some(reply) =
+                crate::task::answer(tasks, &self.duties, method, &request, &cx).await
+        {
+            return reply;
+        }
+        let duties = &*self.duties;
         let outcome = match method {
             Method::Ping => return Reply::result(&request.id, &EmptyResult::new()),
-            Method::SamplingCreateMessage => match &self.handlers.sampling {
-                Some(handler) => self.sample(&**handler, &request, cx).await.map(write),
-                None => Err(unknown(&request)),
-            },
-            Method::ElicitationCreate => match &self.handlers.elicitation {
-                Some(handler) => self.elicit(&**handler, &request, cx).await.map(write),
-                None => Err(unknown(&request)),
-            },
-            Method::RootsList => match &self.handlers.roots {
-                Some(provider) => self.roots(&**provider, cx).await.map(write),
-                None => Err(unknown(&request)),
-            },
+            Method::SamplingCreateMessage => duties.sample(&request, cx).await.map(write),
+            Method::ElicitationCreate => duties.elicit(&request, cx).await.map(write),
+            Method::RootsList => duties.roots(&request, cx).await.map(write),
             _ => Err(unknown(&request)),
         };
         match outcome {
@@ -96,12 +115,97 @@ impl ClientService {
         }
     }
 
-    async fn sample(
+    /// What takes no waiting; hands back what does.
+    fn notification<'a>(
+        &'a self,
+        method: Method,
+        params: Option<&RawJson>,
+        client: &'a Inner,
+    ) -> Option<Change<'a>> {
+        match method {
+            Method::NotificationsProgress => {
+                if let Some(params) = note::<ProgressNotificationParams>(method, params) {
+                    client.watches.take(params, client.clock.now());
+                }
+            }
+            Method::NotificationsMessage => {
+                if let Some(params) = note(method, params) {
+                    self.log(params);
+                }
+            }
+            Method::NotificationsToolsListChanged => {
+                client.caches.tools_changed();
+                return self.duties.handlers.tools_changed.as_ref().map(Change::List);
+            }
+            Method::NotificationsResourcesListChanged => {
+                client.caches.resources_changed();
+                return self.duties.handlers.resources_changed.as_ref().map(Change::List);
+            }
+            Method::NotificationsPromptsListChanged => {
+                client.caches.prompts_changed();
+                return self.duties.handlers.prompts_changed.as_ref().map(Change::List);
+            }
+            Method::NotificationsResourcesUpdated => {
+                let params = note::<ResourceUpdatedNotificationParams>(method, params)?;
+                return Some(Change::Resource(params.uri));
+            }
+            Method::NotificationsElicitationComplete => {
+                let params = note::<ElicitationCompleteNotificationParams>(method, params)?;
+                if self.duties.is_done(&params.elicitation_id)
+                    && let Some(complete) = &self.duties.handlers.elicitation_complete
+                {
+                    // A panic was logged.
+                    let _ = catching_now(|| complete(params.elicitation_id));
+                }
+            }
+            Method::NotificationsTasksStatus => {
+                let params = note::<TaskStatusNotificationParams>(method, params)?;
+                if let Some(hear) = &self.duties.handlers.task_status {
+                    // A panic was logged.
+                    let _ = catching_now(|| hear(params.into()));
+                }
+            }
+            _ => tracing::debug!(%method, "nobody listens to this notification"),
+        }
+        None
+    }
+
+    /// One that no revision of the protocol has.
+    fn other_notification(&self, notification: Notification) {
+        if let Some(take) = &self.duties.handlers.other_notification {
+            // A panic was logged.
+            let _ = catching_now(|| take(notification));
+        }
+    }
+
+    fn log(&self, message: LoggingMessageNotificationParams) {
+        match &self.duties.handlers.log {
+            Some(log) => {
+                // A panic was logged.
+                let _ = catching_now(|| log(message));
+            }
+            None => trace(&message),
+        }
+    }
+}
+
+impl Duties {
+    #[cfg(feature = "tasks")]
+    pub(crate) const fn samples(&self) -> bool {
+        self.handlers.sampling.is_some()
+    }
+
+    #[cfg(feature = "tasks")]
+    pub(crate) const fn elicits(&self) -> bool {
+        self.handlers.elicitation.is_some()
+    }
+
+    pub(crate) async fn sample(
         &self,
-        handler: &dyn SamplingHandler,
         request: &Request,
         cx: Context,
     ) -> Result<CreateMessageResult, ErrorObject> {
+        let Some(handler) = &self.handlers.sampling else { return Err(unknown(request)) };
         let params: CreateMessageRequestParams = read(request.params.as_ref())?;
         sampling::check(&params, handler.takes_tools())
             .map_err(|error| ErrorObject::invalid_params(error.to_string()))?;
@@ -115,15 +219,18 @@ impl ClientService {
             Answer::Refused => Err(refused()),
             Answer::Error(error) => Err(error),
         })
-        .and_then(|result| fit(result, revision))
+        .and_then(|mut result: CreateMessageResult| {
+            relate(&mut result.meta, request);
+            fit(result, revision)
+        })
     }
 
-    async fn elicit(
+    pub(crate) async fn elicit(
         &self,
-        handler: &dyn ElicitationHandler,
         request: &Request,
         cx: Context,
     ) -> Result<ElicitResult, ErrorObject> {
+        let Some(handler) = &self.handlers.elicitation else { return Err(unknown(request)) };
         let params: ElicitRequestParams = read(request.params.as_ref())?;
         let client = cx.client().clone();
         let modes = ElicitationModes::of(client.declared(), client.revision());
@@ -137,7 +244,9 @@ impl ClientService {
         }
         let declined = || ElicitResult::new(ElicitAction::Decline);
         let Some(params) = self.approved(params, Wish::Elicitation, &cx).await else {
-            return Ok(declined());
+            let mut result = declined();
+            relate(&mut result.meta, request);
+            return Ok(result);
         };
         let (result, form, url) = match params {
             ElicitRequestParams::Form(params) => {
@@ -171,14 +280,12 @@ impl ClientService {
         } else {
             result.content = None;
         }
+        relate(&mut result.meta, request);
         fit(result, client.revision())
     }
 
-    async fn roots(
-        &self,
-        provider: &dyn RootsProvider,
-        cx: Context,
-    ) -> Result<ListRootsResult, ErrorObject> {
+    async fn roots(&self, request: &Request, cx: Context) -> Result<ListRootsResult, ErrorObject> {
+        let Some(provider) = &self.handlers.roots else { return Err(unknown(request)) };
         let refused = || ErrorObject::internal("the user refused the request");
         if self.approved((), |_| Wish::Roots, &cx).await.is_none() {
             return Err(refused());
@@ -199,7 +306,9 @@ impl ClientService {
             tracing::error!(%error, "roots are not sent");
             return Err(ErrorObject::internal("the client's roots can't be named"));
         }
-        fit(ListRootsResult::new(listed), revision)
+        let mut result = ListRootsResult::new(listed);
+        relate(&mut result.meta, request);
+        fit(result, revision)
     }
 
     /// Hands `params` back if the person, or the policy, lets the request go on.
@@ -229,79 +338,6 @@ impl ClientService {
         let mut open = self.open_urls.lock().unwrap_or_else(PoisonError::into_inner);
         let known = open.iter().position(|known| known == id);
         known.is_some_and(|at| open.remove(at).is_some())
-    }
-
-    /// What takes no waiting; hands back what does.
-    fn notification<'a>(
-        &'a self,
-        method: Method,
-        params: Option<&RawJson>,
-        client: &'a Inner,
-    ) -> Option<Change<'a>> {
-        match method {
-            Method::NotificationsProgress => {
-                if let Some(params) = note::<ProgressNotificationParams>(method, params) {
-                    client.watches.take(params, client.clock.now());
-                }
-            }
-            Method::NotificationsMessage => {
-                if let Some(params) = note(method, params) {
-                    self.log(params);
-                }
-            }
-            Method::NotificationsToolsListChanged => {
-                client.caches.tools_changed();
-                return self.handlers.tools_changed.as_ref().map(Change::List);
-            }
-            Method::NotificationsResourcesListChanged => {
-                client.caches.resources_changed();
-                return self.handlers.resources_changed.as_ref().map(Change::List);
-            }
-            Method::NotificationsPromptsListChanged => {
-                client.caches.prompts_changed();
-                return self.handlers.prompts_changed.as_ref().map(Change::List);
-            }
-            Method::NotificationsResourcesUpdated => {
-                let params = note::<ResourceUpdatedNotificationParams>(method, params)?;
-                return Some(Change::Resource(params.uri));
-            }
-            Method::NotificationsElicitationComplete => {
-                let params = note::<ElicitationCompleteNotificationParams>(method, params)?;
-                if self.is_done(&params.elicitation_id)
-                    && let Some(complete) = &self.handlers.elicitation_complete
-                {
-                    // A panic was logged.
-                    let _ = catching_now(|| complete(params.elicitation_id));
-                }
-            }
-            Method::NotificationsTasksStatus => {
-                let params = note::<TaskStatusNotificationParams>(method, params)?;
-                if let Some(hear) = &self.handlers.task_status {
-                    // A panic was logged.
-                    let _ = catching_now(|| hear(params.into()));
-                }
-            }
-            _ => tracing::debug!(%method, "nobody listens to this notification"),
-        }
-        None
-    }
-
-    /// One that no revision of the protocol has.
-    fn other_notification(&self, notification: Notification) {
-        if let Some(take) = &self.handlers.other_notification {
-            // A panic was logged.
-            let _ = catching_now(|| take(notification));
-        }
-    }
-
-    fn log(&self, message: LoggingMessageNotificationParams) {
-        match &self.handlers.log {
-            Some(log) => {
-                // A panic was logged.
-                let _ = catching_now(|| log(message));
-            }
-            None => trace(&message),
-        }
     }
 }
 
@@ -350,7 +386,7 @@ impl ClientService {
         match change {
             Change::List(notice) => notice.take(&client).await,
             Change::Resource(uri) => {
-                if let Some(updated) = &self.handlers.resource_updated {
+                if let Some(updated) = &self.duties.handlers.resource_updated {
                     // A panic was logged.
                     let _ = catching(|| updated(uri, client)).await;
                 }
@@ -384,6 +420,14 @@ fn note<T: DeserializeOwned>(method: Method, params: Option<&RawJson>) -> Option
             tracing::debug!(%method, %error, "ignored a notification that can't be read");
             None
         }
+    }
+}
+
+/// What belongs to a task says so, and so does what answers it.
+fn relate(meta: &mut Option<Meta>, request: &Request) {
+    let asked = request.params.as_ref().and_then(|params| params.parse::<RequestParams>().ok());
+    if let Some(task) = asked.and_then(|asked| asked.meta).and_then(|meta| meta.related_task()) {
+        *meta = Some(meta.take().unwrap_or_default().with_related_task(&task));
     }
 }
 

@@ -317,3 +317,170 @@ async fn the_list_of_tasks_is_followed_and_fetched_anew_each_time() {
         assert_eq!(ids, ["t1", "t2"].map(mcp_types::TaskId::from));
     }
 }
+
+/// The other direction: what the server asks runs as a task on the client's side.
+#[cfg(feature = "tasks")]
+mod received {
+    use mcp_client::{Builder, MemoryTaskStore, TaskConfig};
+    use mcp_types::{CreateMessageResult, ElicitAction, ElicitResult, OrderedMap};
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    const RELATED: &str = "io.modelcontextprotocol/related-task";
+
+    fn host(go: Arc<Notify>, config: TaskConfig) -> Builder {
+        builder()
+            .tasks(config.with_notify(false))
+            .on_sampling(move |_, cx| {
+                let go = Arc::clone(&go);
+                async move {
+                    assert!(cx.task().is_some());
+                    tokio::select! {
+                        () = go.notified() => {}
+                        () = cx.cancelled() => {}
+                    }
+                    let text = json!({"type": "text", "text": "hi"});
+                    let message = json!({"role": "assistant", "content": text, "model": "m"});
+                    Ok(serde_json::from_value::<CreateMessageResult>(message).unwrap())
+                }
+            })
+            .on_elicitation(|_, _| async {
+                let mut result = ElicitResult::new(ElicitAction::Accept);
+                let name = serde_json::from_value(json!("Ada")).unwrap();
+                result.content = Some(OrderedMap::from_iter([("name".to_owned(), name)]));
+                Ok(result)
+            })
+    }
+
+    fn message(task: &Value) -> Value {
+        let content = json!({"type": "text", "text": "hi"});
+        json!({
+            "messages": [{"role": "user", "content": content}], "maxTokens": 10, "task": task,
+        })
+    }
+
+    fn question(task: &Value) -> Value {
+        let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+        json!({"message": "Who?", "requestedSchema": schema, "task": task})
+    }
+
+    async fn open(builder: Builder, revision: &str) -> (Client, Server, Value) {
+        let (link, mut server) = Server::pair();
+        let greet = server.greet(revision, capabilities());
+        let (client, params) = tokio::join!(builder.connect(link), greet);
+        (client.unwrap(), server, params)
+    }
+
+    // Shows: FC-049, TASK-001, TASK-002, TASK-048, TASK-051, TASK-052, TASK-060, TASK-068,
+    // TASK-101
+    #[tokio::test]
+    async fn the_model_is_asked_in_a_task() {
+        let go = Arc::new(Notify::new());
+        let host = host(Arc::clone(&go), TaskConfig::new());
+        let (_client, mut server, hello) = open(host, "2025-11-25").await;
+        assert_eq!(
+            hello["capabilities"]["tasks"],
+            json!({
+                "list": {}, "cancel": {},
+                "requests": {"sampling": {"createMessage": {}}, "elicitation": {"create": {}}},
+            })
+        );
+        server.ask(1, "sampling/createMessage", message(&json!({"ttl": 60_000}))).await;
+        let made = server.answered(1).await.unwrap();
+        let task = made["task"].clone();
+        assert_eq!((&task["status"], &task["ttl"]), (&json!("working"), &json!(60_000)));
+        let id = json!({"taskId": task["taskId"]});
+        server.ask(2, "tasks/result", id.clone()).await;
+        server.ask(3, "tasks/get", id.clone()).await;
+        assert_eq!(server.answered(3).await.unwrap(), task);
+        go.notify_one();
+        let result = server.answered(2).await.unwrap();
+        assert_eq!(result["model"], "m");
+        assert_eq!(result["_meta"], json!({RELATED: id}));
+        server.ask(4, "tasks/list", json!({})).await;
+        let listed = server.answered(4).await.unwrap();
+        assert_eq!(listed["tasks"][0]["status"], "completed");
+        // One that is canceled.
+        server.ask(5, "sampling/createMessage", message(&json!({}))).await;
+        let task = server.answered(5).await.unwrap()["task"].clone();
+        let id = json!({"taskId": task["taskId"]});
+        server.ask(6, "tasks/cancel", id.clone()).await;
+        assert_eq!(server.answered(6).await.unwrap()["status"], "cancelled");
+        server.ask(7, "tasks/result", id.clone()).await;
+        assert_eq!(server.answered(7).await.unwrap_err().code, -32_603);
+        server.ask(8, "tasks/cancel", id).await;
+        assert_eq!(server.answered(8).await.unwrap_err().code, -32_602);
+        server.ask(9, "tasks/get", json!({"taskId": "unknown"})).await;
+        assert_eq!(server.answered(9).await.unwrap_err().code, -32_602);
+    }
+
+    // Shows: TASK-053
+    #[tokio::test]
+    async fn the_person_is_asked_in_a_task_or_for_one() {
+        let host = host(Arc::default(), TaskConfig::new());
+        let (_client, mut server, _) = open(host, "2025-11-25").await;
+        server.ask(1, "elicitation/create", question(&json!({}))).await;
+        let task = server.answered(1).await.unwrap()["task"].clone();
+        server.ask(2, "tasks/result", json!({"taskId": task["taskId"]})).await;
+        let result = server.answered(2).await.unwrap();
+        assert_eq!(result["content"], json!({"name": "Ada"}));
+        // A plain question that belongs to a task of the server's: the answer does, too.
+        let mut plain = question(&Value::Null);
+        plain.as_object_mut().unwrap().remove("task");
+        plain["_meta"] = json!({RELATED: {"taskId": "theirs"}});
+        server.ask(3, "elicitation/create", plain).await;
+        let result = server.answered(3).await.unwrap();
+        assert_eq!(result["action"], "accept");
+        assert_eq!(result["_meta"], json!({RELATED: {"taskId": "theirs"}}));
+        let odd = question(&json!(7));
+        server.ask(4, "elicitation/create", odd).await;
+        assert_eq!(server.answered(4).await.unwrap_err().code, -32_602);
+    }
+
+    // Shows: TASK-004, TASK-027, TASK-005
+    #[tokio::test]
+    async fn who_has_declared_no_tasks_answers_as_ever() {
+        let with = host(Arc::default(), TaskConfig::new());
+        let without =
+            builder().on_elicitation(|_, _| async { Ok(ElicitResult::new(ElicitAction::Decline)) });
+        for (builder, revision) in [(with, "2025-06-18"), (without, "2025-11-25")] {
+            let (_client, mut server, hello) = open(builder, revision).await;
+            server.ask(1, "elicitation/create", question(&json!({}))).await;
+            let result = server.answered(1).await.unwrap();
+            assert!(result.get("task").is_none() && result["action"].is_string(), "{hello}");
+            server.ask(2, "tasks/get", json!({"taskId": "x"})).await;
+            assert_eq!(server.answered(2).await.unwrap_err().code, -32_601);
+        }
+        // A kind of request that there is no handler for is not among them.
+        let only = builder()
+            .tasks(TaskConfig::new())
+            .on_elicitation(|_, _| async { Ok(ElicitResult::new(ElicitAction::Decline)) });
+        let (_client, mut server, hello) = open(only, "2025-11-25").await;
+        let requests = &hello["capabilities"]["tasks"]["requests"];
+        assert_eq!(*requests, json!({"elicitation": {"create": {}}}));
+        server.ask(1, "sampling/createMessage", message(&json!({}))).await;
+        assert_eq!(server.answered(1).await.unwrap_err().code, -32_601);
+    }
+
+    // Shows: TASK-082, TASK-087, TASK-088
+    #[tokio::test]
+    async fn a_store_that_is_shared_keeps_servers_apart() {
+        let store = Arc::new(MemoryTaskStore::new());
+        let config = || {
+            let mut config = TaskConfig::new();
+            config.store = Arc::clone(&store) as _;
+            config
+        };
+        let (_one, mut one, _) = open(host(Arc::default(), config()), "2025-11-25").await;
+        let (_two, mut two, _) = open(host(Arc::default(), config()), "2025-11-25").await;
+        one.ask(1, "elicitation/create", question(&json!({}))).await;
+        let task = one.answered(1).await.unwrap()["task"].clone();
+        two.ask(1, "tasks/get", json!({"taskId": task["taskId"]})).await;
+        assert_eq!(two.answered(1).await.unwrap_err().code, -32_602);
+        two.ask(2, "tasks/list", json!({})).await;
+        assert_eq!(two.answered(2).await.unwrap(), json!({"tasks": []}));
+        one.ask(2, "tasks/list", json!({})).await;
+        assert_eq!(one.answered(2).await.unwrap()["tasks"][0]["taskId"], task["taskId"]);
+    }
+}

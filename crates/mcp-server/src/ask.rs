@@ -245,7 +245,10 @@ fn is_open(url: &str) -> bool {
 }
 
 #[cfg(feature = "validate")]
-pub(crate) fn fits_form(schema: &RequestedSchema, answer: &ElicitResult) -> Result<(), RequestError> {
+pub(crate) fn fits_form(
+    schema: &RequestedSchema,
+    answer: &ElicitResult,
+) -> Result<(), RequestError> {
     if answer.action != ElicitAction::Accept {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use mcp_types::{CreateTaskResult, TaskMetadata};
 
 use super::ToolTask;
 use crate::call::{ToolCall, parse};
-use crate::{ClientError, Client};
+use crate::{Client, ClientError};
 
 /// A call of a tool that runs as a task: made by [`ToolCall::as_task`], sent by `.await`ing it.
 ///

@@ -40,12 +40,7 @@ struct State {
 const ROADS: usize = 16;
 
 impl Live {
-    pub(super) fn new(
-        id: TaskId,
-        outlet: Option<PeerOutlet>,
-        direct: bool,
-        can_ask: bool,
-    ) -> Self {
+    pub(super) fn new(id: TaskId, outlet: Option<PeerOutlet>, direct: bool, can_ask: bool) -> Self {
         Self {
             id,
             cancelled: CancelSignal::new(),

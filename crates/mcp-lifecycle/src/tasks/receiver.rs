@@ -15,11 +15,11 @@ use serde::de::DeserializeOwned;
 
 use super::config::TaskConfig;
 use super::live::Live;
+use super::owner_of;
 use super::race::{First, race};
 use super::related::relate_result;
 use super::running::{self, RunningTask, TaskEnd};
 use super::sink::TaskSink;
-use super::owner_of;
 use crate::Session;
 use crate::v1::{
     Clock, IdSource, NewTask, Owner, TaskChange, TaskOutcome, TaskRecord, TaskStoreError,
@@ -244,11 +244,8 @@ impl Tasks {
         let params: CancelTaskRequestParams = params(request)?;
         let inner = &self.0;
         let record = inner.find(owner, &params.task_id).await?;
-        let changed = inner
-            .config
-            .store
-            .change(&record.id, TaskChange::IsCancelled, inner.wall())
-            .await;
+        let changed =
+            inner.config.store.change(&record.id, TaskChange::IsCancelled, inner.wall()).await;
         let record = match changed {
             Ok(record) => record,
             Err(TaskStoreError::Ended { status }) => {

@@ -41,11 +41,8 @@ pub(super) fn relate_notification(
 ) -> Result<Option<Outgoing>, serde_json::Error> {
     let Some(method) = notification.method() else { return Ok(None) };
     let params = notification.body();
-    let mut members = if params.is_empty() {
-        JsonObject::new()
-    } else {
-        serde_json::from_slice(&params)?
-    };
+    let mut members =
+        if params.is_empty() { JsonObject::new() } else { serde_json::from_slice(&params)? };
     put(&mut members, task)?;
     let params = RawJson::from_serialize(&members)?;
     Ok(Some(Outgoing::notification_raw(method.clone(), Some(&params))))

@@ -48,11 +48,7 @@ impl TaskEnd {
         };
         // It is for people, and repeated in every look at the task.
         let message = message.map(|message| message.chars().take(SHOWN).collect::<String>());
-        TaskChange::Ends {
-            failed,
-            message: message.map(Arc::from),
-            outcome: Arc::new(outcome),
-        }
+        TaskChange::Ends { failed, message: message.map(Arc::from), outcome: Arc::new(outcome) }
     }
 }
 

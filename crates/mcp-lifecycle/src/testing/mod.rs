@@ -12,11 +12,11 @@ mod suite;
 #[cfg(feature = "tasks")]
 mod task_suite;
 
+#[cfg(feature = "tasks")]
+pub use self::task_suite::{now_or_never, task_store_suite};
 pub use self::{
     bare::BareServer,
     clock::ManualClock,
     ids::SeededIds,
     suite::{clock_suite, id_source_suite, schema_validator_suite, service_suite},
 };
-#[cfg(feature = "tasks")]
-pub use self::task_suite::{now_or_never, task_store_suite};

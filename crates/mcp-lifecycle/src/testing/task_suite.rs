@@ -9,9 +9,7 @@ use std::time::{Duration, SystemTime};
 use mcp_jsonrpc::{ErrorObject, RawJson};
 use mcp_types::{Method, TaskId, TaskStatus};
 
-use crate::v1::{
-    NewTask, Owner, TaskChange, TaskOutcome, TaskRecord, TaskStore, TaskStoreError,
-};
+use crate::v1::{NewTask, Owner, TaskChange, TaskOutcome, TaskRecord, TaskStore, TaskStoreError};
 
 /// What a future gives that doesn't have to wait.
 ///
@@ -122,7 +120,10 @@ async fn ends_once(store: &dyn TaskStore) {
             assert!(matches!(again, Err(TaskStoreError::Ended { .. })), "{again:?}");
         }
         let kept = there(fine(store.get(&id).await));
-        assert_eq!((kept.status, kept.version, kept.updated), (ended.status, ended.version, after(1)));
+        assert_eq!(
+            (kept.status, kept.version, kept.updated),
+            (ended.status, ended.version, after(1))
+        );
         fine(store.remove(&id).await);
     }
     let id = TaskId::from("fails");

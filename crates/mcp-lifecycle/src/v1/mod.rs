@@ -7,13 +7,13 @@ mod service;
 #[cfg(feature = "tasks")]
 mod task_store;
 
+#[cfg(feature = "tasks")]
+pub use self::task_store::{
+    NewTask, Owner, TaskChange, TaskOutcome, TaskRecord, TaskStore, TaskStoreError,
+};
 pub use self::{
     clock::Clock,
     ids::{IdSource, NoRandomness},
     schema::{SchemaError, SchemaValidator, Validator, Violation},
     service::McpService,
-};
-#[cfg(feature = "tasks")]
-pub use self::task_store::{
-    NewTask, Owner, TaskChange, TaskOutcome, TaskRecord, TaskStore, TaskStoreError,
 };

@@ -5,8 +5,8 @@ use std::time::Duration;
 use mcp_types::{
     CancelTaskRequestParams, CreateMessageRequestParams, CreateMessageResult, CreateTaskResult,
     ElicitRequestFormParams, ElicitRequestParams, ElicitRequestUrlParams, ElicitResult,
-    GetTaskPayloadRequestParams, GetTaskRequestParams, RequestedSchema, Task, TaskId,
-    TaskMetadata, TaskStatus,
+    GetTaskPayloadRequestParams, GetTaskRequestParams, RequestedSchema, Task, TaskId, TaskMetadata,
+    TaskStatus,
 };
 use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;

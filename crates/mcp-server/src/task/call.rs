@@ -72,9 +72,8 @@ impl Server {
 
     pub(crate) async fn start_task(&self, call: TaskCall) -> Answer {
         let tasks = self.task_machine("tools/call")?;
-        let TaskCall {
-            tool, arguments, unfit, wanted, meta, id, extensions, replies, terms,
-        } = call;
+        let TaskCall { tool, arguments, unfit, wanted, meta, id, extensions, replies, terms } =
+            call;
         let mut result_meta = Meta::new();
         if let Some(text) = &tool.immediate {
             // A text can always be written.

@@ -19,10 +19,7 @@ use crate::wire::Wire;
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// A tool that may run as a task.
-fn optional<M>(
-    name: &'static str,
-    handler: impl mcp_server::tool::IntoTool<M>,
-) -> ToolEntry {
+fn optional<M>(name: &'static str, handler: impl mcp_server::tool::IntoTool<M>) -> ToolEntry {
     ToolEntry::new(name, handler).task_support(TaskSupport::Optional)
 }
 
@@ -114,8 +111,7 @@ async fn a_call_as_a_task_has_exactly_these_shapes() {
     let go = Arc::new(Notify::new());
     let server = server(Arc::clone(&go), quiet().with_poll_interval(Duration::from_millis(500)));
     let mut wire = open(&server).await;
-    let created =
-        wire.call("tools/call", json!({"name": "slow", "task": {"ttl": 60_000}})).await;
+    let created = wire.call("tools/call", json!({"name": "slow", "task": {"ttl": 60_000}})).await;
     let task = created["result"]["task"].clone();
     let members = |value: &Value| -> Vec<String> {
         let mut names: Vec<_> = value.as_object().unwrap().keys().cloned().collect();
@@ -266,10 +262,9 @@ struct Sum {
 // Shows: TASK-048, TASK-077
 #[tokio::test]
 async fn arguments_that_do_not_fit_make_a_task_that_fails() {
-    let server = Server::new("s", "1").tasks(quiet()).with_tool(optional(
-        "add",
-        |Args(sum): Args<Sum>| async move { sum.a.to_string() },
-    ));
+    let server = Server::new("s", "1")
+        .tasks(quiet())
+        .with_tool(optional("add", |Args(sum): Args<Sum>| async move { sum.a.to_string() }));
     let mut wire = open(&server).await;
     let params = json!({"name": "add", "arguments": {"a": "x"}, "task": {}});
     let task = wire.call("tools/call", params).await["result"]["task"].clone();
@@ -372,8 +367,7 @@ async fn the_task_of_another_is_as_unknown_as_one_that_never_was() {
     let server = server(Arc::default(), quiet());
     let as_one = |name: &str| ServeOptions::new().know(Requestor::new(name.to_owned()));
     let none = json!({});
-    let mut alice =
-        Wire::open_with(&server, "2025-11-25", none.clone(), as_one("alice"), 64).await;
+    let mut alice = Wire::open_with(&server, "2025-11-25", none.clone(), as_one("alice"), 64).await;
     let mut bob = Wire::open_with(&server, "2025-11-25", none.clone(), as_one("bob"), 64).await;
     let mut stranger = open(&server).await;
     let task = start(&mut alice, "slow").await;
@@ -388,13 +382,11 @@ async fn the_task_of_another_is_as_unknown_as_one_that_never_was() {
         assert_eq!(listed["result"], json!({"tasks": []}));
     }
     // The same person, elsewhere.
-    let mut elsewhere =
-        Wire::open_with(&server, "2025-11-25", none, as_one("alice"), 64).await;
+    let mut elsewhere = Wire::open_with(&server, "2025-11-25", none, as_one("alice"), 64).await;
     assert_eq!(get(&mut elsewhere, &task["taskId"]).await["result"]["status"], "working");
     let listed = elsewhere.call("tasks/list", json!({})).await;
     assert_eq!(listed["result"]["tasks"][0]["taskId"], task["taskId"]);
-    let cancelled =
-        elsewhere.call("tasks/cancel", json!({"taskId": task["taskId"]})).await;
+    let cancelled = elsewhere.call("tasks/cancel", json!({"taskId": task["taskId"]})).await;
     assert_eq!(cancelled["result"]["status"], "cancelled");
 }
 
