@@ -280,6 +280,7 @@ pub struct ToolCalling<'p> {
     promise: Option<Promise>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "nearly every call is the larger one")]
 enum Run<'p> {
     Plain(Calling<'p, CallToolResult>),
     /// What it comes to was looked at.
