@@ -31,6 +31,7 @@ pages! {
     guide_resources = "../guide/resources.md";
     guide_roots = "../guide/roots.md";
     guide_sampling = "../guide/sampling.md";
+    guide_tasks = "../guide/tasks.md";
     guide_tools = "../guide/tools.md";
     guide_transports = "../guide/transports.md";
 

@@ -85,7 +85,7 @@ pub(crate) const ROWS: &[Row] = &[
         name: "mcp-client",
         ours: &["mcp-lifecycle", "mcp-types", "mcp-jsonrpc"],
         ours_optional: &[],
-        outside: &["jsonschema", "tokio", "tokio-util"],
+        outside: &["getrandom", "jsonschema", "tokio", "tokio-util"],
         pure: false,
     },
     Row {

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use mcp_jsonrpc::service::v1::{BoxFuture, Reply};
 use mcp_jsonrpc::{ErrorObject, RawJson, Request};
@@ -19,7 +20,7 @@ use crate::service::{Duties, Handlers};
 /// Runs what the server asks of the model and the person as tasks, in tasks of the runtime.
 pub(crate) fn tasks(config: TaskConfig, clock: Arc<dyn Clock>) -> Tasks {
     let spawn: Spawn = Arc::new(|run| drop(tokio::spawn(run)));
-    Tasks::new(config, clock, Arc::new(OsIds), spawn)
+    Tasks::new(config, clock, Arc::new(OsIds), spawn, SystemTime::now())
 }
 
 /// The one server of a conversation. Stores may be shared between conversations.

@@ -9,7 +9,6 @@
 //!
 //! Specification: [tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks).
 #![expect(
-    clippy::disallowed_methods,
     clippy::disallowed_types,
     reason = "what runs apart from its exchange is shared with those who ask about it"
 )]

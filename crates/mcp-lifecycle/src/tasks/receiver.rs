@@ -75,15 +75,16 @@ pub(super) struct Inner {
 
 impl Tasks {
     /// Takes tasks on as `config` says. `spawn` has to run what it is given to its end, without
-    /// waiting for it.
+    /// waiting for it; `wall` is what the calendar says now.
     #[must_use]
     pub fn new(
         config: TaskConfig,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
         spawn: Spawn,
+        wall: SystemTime,
     ) -> Self {
-        let began = (clock.now(), SystemTime::now());
+        let began = (clock.now(), wall);
         let (live, sweeping) = (Mutex::default(), AtomicBool::new(false));
         Self(Arc::new(Inner { config, clock, ids, spawn, began, live, sweeping }))
     }

@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use mcp_jsonrpc::service::v1::BoxFuture;
 use mcp_lifecycle::tasks::{Spawn, TaskConfig, Tasks};
@@ -8,7 +8,7 @@ use mcp_lifecycle::v1::{Clock, IdSource, NoRandomness};
 /// Tasks that run in tasks of the runtime.
 pub(super) fn tasks(config: TaskConfig) -> Tasks {
     let spawn: Spawn = Arc::new(|run| drop(tokio::spawn(run)));
-    Tasks::new(config, Arc::new(TokioClock), Arc::new(OsIds), spawn)
+    Tasks::new(config, Arc::new(TokioClock), Arc::new(OsIds), spawn, SystemTime::now())
 }
 
 /// The clock of the runtime, with time that can be paused in tests.
