@@ -2,8 +2,10 @@
 
 use std::error::Error;
 use std::io;
+use std::path::PathBuf;
 
 use mcp_auth::AuthErrorKind;
+use mcp_client::config::ConfigError;
 use mcp_client::{ClientError, ConnectError};
 use mcp_transport_stdio::SpawnError;
 
@@ -20,6 +22,13 @@ pub(crate) enum Failure {
     Spawn(#[source] SpawnError),
     #[error("the server can't be reached like that")]
     Url(#[source] mcp_transport_http::client::ConfigError),
+    #[error("{} can't be read", file.display())]
+    ConfigFile { file: PathBuf, source: io::Error },
+    #[error("{} can't be used", file.display())]
+    Config { file: PathBuf, source: ConfigError },
+    /// It says how to log in.
+    #[error("the server wants a login")]
+    LoggedOut { hint: String, source: Box<Failure> },
     #[error("the login did not come about")]
     Login(#[source] mcp_auth::AuthError),
     #[error("logins can't be kept")]
@@ -53,7 +62,8 @@ impl Failure {
         match self {
             Self::Tool => 1,
             Self::Usage(_) | Self::Url(_) | Self::Input(_) | Self::Arguments(_) => 2,
-            Self::Login(_) | Self::Logins(_) | Self::NoPlace => 6,
+            Self::ConfigFile { .. } | Self::Config { .. } => 2,
+            Self::Login(_) | Self::Logins(_) | Self::NoPlace | Self::LoggedOut { .. } => 6,
             Self::Connect(error) if logins::cause(error).is_some() => 6,
             Self::Request(error) if logins::cause(error).is_some() => 6,
             Self::Connect(ConnectError::TimedOut { .. })
@@ -74,7 +84,8 @@ impl Failure {
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Usage(_) | Self::Url(_) => "usage",
-            Self::Login(_) | Self::Logins(_) | Self::NoPlace => "login",
+            Self::ConfigFile { .. } | Self::Config { .. } => "config",
+            Self::Login(_) | Self::Logins(_) | Self::NoPlace | Self::LoggedOut { .. } => "login",
             Self::Connect(error) if logins::cause(error).is_some() => "login",
             Self::Request(error) if logins::cause(error).is_some() => "login",
             Self::Spawn(_) => "spawn",
@@ -97,14 +108,30 @@ impl Failure {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Whether logging in would help.
-    pub(crate) fn wants_login(&self) -> bool {
-        let cause = match self {
+    /// Says how to log in, where that would help.
+    pub(crate) fn with_login(self, hint: Option<&str>) -> Self {
+        let cause = match &self {
             Self::Connect(error) => logins::cause(error),
             Self::Request(error) => logins::cause(error),
             _ => None,
         };
-        cause.is_some_and(|error| matches!(error.kind(), AuthErrorKind::NeedsPerson))
+        let helps = cause.is_some_and(|error| matches!(error.kind(), AuthErrorKind::NeedsPerson));
+        match hint.filter(|_| helps) {
+            Some(hint) => Self::LoggedOut { hint: hint.to_owned(), source: Box::new(self) },
+            None => self,
+        }
+    }
+
+    /// What to do about it.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Self::LoggedOut { hint, .. } => Some(hint.clone()),
+            Self::Usage(error) => Some(match error.topic {
+                Some(topic) => format!("mcp help {}", topic.name()),
+                None => "mcp --help".to_owned(),
+            }),
+            _ => None,
+        }
     }
 
     /// Whether the server itself may have said why.

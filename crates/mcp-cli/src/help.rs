@@ -55,6 +55,8 @@ impl Topic {
         match self {
             Self::Demo => &["--full", "--http", "--help"],
             Self::Login => &[
+                "--config",
+                "--server",
                 "--scope",
                 "--client-id",
                 "--port",
@@ -63,7 +65,7 @@ impl Topic {
                 "--json",
                 "--help",
             ],
-            Self::Logout => &["--json", "--help"],
+            Self::Logout => &["--config", "--server", "--json", "--help"],
             Self::Call => &[
                 "--json",
                 "--timeout",
@@ -73,6 +75,8 @@ impl Topic {
                 "--url",
                 "--header",
                 "--transport",
+                "--config",
+                "--server",
                 "--log",
                 "--verbose",
                 "--help",
@@ -87,6 +91,8 @@ impl Topic {
                 "--url",
                 "--header",
                 "--transport",
+                "--config",
+                "--server",
                 "--log",
                 "--verbose",
                 "--help",
@@ -125,10 +131,11 @@ Talk to servers of the Model Context Protocol.
 
 Usage: mcp COMMAND [OPTIONS] -- SERVER [ARGS…]
        mcp COMMAND [OPTIONS] --url URL
+       mcp COMMAND [OPTIONS] --config FILE --server NAME
 
 SERVER is a program that speaks the protocol on its stdin and stdout. It is
 started for the command, and ended after it. A server at a URL is spoken to over
-HTTP.
+HTTP. A FILE is the mcp.json of a host, with both kinds.
 
 Commands:
   demo        Show a client and a server talk, and explain what they say
@@ -149,6 +156,7 @@ Examples:
   mcp tools -- npx -y @modelcontextprotocol/server-everything
   mcp call get-sum a=2 b=3 -- npx -y @modelcontextprotocol/server-everything
   mcp tools --url https://mcp.example.com/mcp --header 'Authorization: Bearer …'
+  mcp tools --config ~/.cursor/mcp.json --server files
 ";
 
 const OPTIONS: &str = "\
@@ -166,6 +174,10 @@ Options:
   --transport KIND  auto, http or sse: Streamable HTTP, the HTTP+SSE that was
                     before it, or whichever the server speaks (auto). Proxies
                     are taken from HTTPS_PROXY, HTTP_PROXY and NO_PROXY
+  --config FILE     Where the server is written down, under \"mcpServers\"; ${NAME}
+                    stands for a variable of the environment there. What the
+                    command line says goes before that
+  --server NAME     Which server of that file; needed where it has several
   --log LEVEL       Show what the server logs from this level on
   -v, --verbose     Show what the server writes to its stderr
   -h, --help        Print this
@@ -265,6 +277,7 @@ const LOGIN: &str = "\
 Get tokens for a server at a URL, and keep them for later commands.
 
 Usage: mcp login URL [OPTIONS]
+       mcp login --config FILE [--server NAME] [OPTIONS]
 
 The server says where to log in. The page is opened in your browser, and its
 address is shown here; the answer comes to a port of this machine. What the
@@ -273,6 +286,8 @@ $MCP_LOGINS, or $XDG_STATE_HOME/mcp/logins, or ~/.local/state/mcp/logins.
 Every later command with the same --url uses and renews it.
 
 Options:
+  --config FILE     The file that has the URL, as for other commands
+  --server NAME     Which server of that file
   --scope SCOPES    Ask for these, in place of those that the server names
   --client-id ID    Log in as this client, which was registered by hand
   --port PORT       Take the answer at this port, and no other
@@ -286,8 +301,11 @@ const LOGOUT: &str = "\
 Give the tokens of a server back, and forget them.
 
 Usage: mcp logout URL [--json]
+       mcp logout --config FILE [--server NAME] [--json]
 
 Options:
+  --config FILE     The file that has the URL, as for other commands
+  --server NAME     Which server of that file
   --json            Print what came of it as JSON
   -h, --help        Print this
 ";

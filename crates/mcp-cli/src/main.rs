@@ -4,6 +4,7 @@ mod args;
 mod command;
 mod failure;
 mod help;
+mod listed;
 mod logins;
 mod output;
 mod target;

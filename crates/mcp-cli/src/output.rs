@@ -98,6 +98,7 @@ impl Screen {
                     message: failure.to_string(),
                     causes: &causes,
                     stderr: last_words,
+                    hint: failure.hint(),
                 },
             };
             if let Ok(text) = serde_json::to_string(&error) {
@@ -115,14 +116,8 @@ impl Screen {
             self.remark("The server's last words on stderr:");
             last_words.iter().for_each(|line| self.remark(&format!("  {line}")));
         }
-        if failure.wants_login() {
-            self.remark("The server wants a login. Try: mcp login, with its URL");
-        }
-        if let Failure::Usage(error) = failure {
-            match error.topic {
-                Some(topic) => self.remark(&format!("Try: mcp help {}", topic.name())),
-                None => self.remark("Try: mcp --help"),
-            }
+        if let Some(hint) = failure.hint() {
+            self.remark(&format!("Try: {hint}"));
         }
     }
 }
@@ -139,6 +134,8 @@ struct ErrorJson<'a> {
     causes: &'a [String],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     stderr: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
 }
 
 /// Content as a person can read it.

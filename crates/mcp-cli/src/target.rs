@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hyper::HeaderMap;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use mcp_client::config::{ServerConfig, UrlKind};
 use mcp_client::{Builder, Client, ConnectError};
 use mcp_jsonrpc::link::v1::Link;
 use mcp_lifecycle::RevisionSet;
@@ -12,8 +13,9 @@ use mcp_transport_http::v1::Authorizer;
 use mcp_transport_stdio::{ChildCommand, ChildHandle, ChildLink, Stderr};
 use mcp_types::LoggingLevel;
 
-use crate::args::Options;
+use crate::args::{Options, UsageError};
 use crate::failure::Failure;
+use crate::listed::Listed;
 use crate::logins;
 use crate::output::Screen;
 
@@ -24,6 +26,60 @@ pub(crate) enum Target {
     Command { program: OsString, args: Vec<OsString> },
     /// Where it listens.
     Url { url: String, headers: HeaderMap, transport: Transport },
+    /// Where it is written down, with what goes before that.
+    Listed { listed: Listed, headers: HeaderMap, transport: Option<Transport> },
+}
+
+/// A server that has logins.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Site {
+    Url(String),
+    Listed(Listed),
+}
+
+impl Site {
+    /// Its URL.
+    pub(crate) fn url(self) -> Result<String, Failure> {
+        match self {
+            Self::Url(url) => Ok(url),
+            Self::Listed(listed) => match listed.find()? {
+                ServerConfig::Url(config) => Ok(config.url),
+                _ => Err(UsageError::new("only servers at a URL have logins").into()),
+            },
+        }
+    }
+
+    /// How to log in there, as one types it.
+    fn login(&self) -> String {
+        match self {
+            Self::Url(url) => format!("mcp login {}", quoted(url)),
+            Self::Listed(Listed { file, server }) => {
+                let file = quoted(&file.display().to_string());
+                let server = server.as_ref().map(|name| format!(" --server {}", quoted(name)));
+                format!("mcp login --config {file}{}", server.unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// A header, whose value may be a secret and is never repeated.
+pub(crate) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), UsageError> {
+    let name = HeaderName::try_from(name.trim())
+        .map_err(|_| UsageError::new("the name of a header has characters it can't have"))?;
+    let mut value = HeaderValue::try_from(value.trim()).map_err(|_| {
+        UsageError::new(format!("the value of the header {name} has characters it can't have"))
+    })?;
+    value.set_sensitive(true);
+    Ok((name, value))
 }
 
 impl Target {
@@ -31,6 +87,54 @@ impl Target {
     pub(crate) fn command(words: Vec<OsString>) -> Option<Self> {
         let mut words = words.into_iter();
         Some(Self::Command { program: words.next()?, args: words.collect() })
+    }
+
+    /// How to log in, where there are logins.
+    pub(crate) fn login(&self) -> Option<String> {
+        match self {
+            Self::Command { .. } => None,
+            Self::Url { url, .. } => Some(Site::Url(url.clone()).login()),
+            Self::Listed { listed, .. } => Some(Site::Listed(listed.clone()).login()),
+        }
+    }
+
+    /// What is written down, if it is. The command line goes before that.
+    pub(crate) fn resolve(self, options: &mut Options) -> Result<Self, Failure> {
+        let Self::Listed { listed, headers, transport } = self else { return Ok(self) };
+        match listed.find()? {
+            ServerConfig::Command(config) => {
+                if transport.is_some() || !headers.is_empty() {
+                    let wrong = "--header and --transport are for servers at a URL";
+                    return Err(UsageError::new(wrong).into());
+                }
+                let env = config.env.into_iter().map(|(name, value)| (name.into(), value.into()));
+                options.env = env.chain(std::mem::take(&mut options.env)).collect();
+                options.cwd = options.cwd.take().or(config.cwd);
+                let args = config.args.into_iter().map(OsString::from).collect();
+                Ok(Self::Command { program: config.command.into(), args })
+            }
+            ServerConfig::Url(config) => {
+                if options.cwd.is_some() || !options.env.is_empty() {
+                    let wrong = "--env and --cwd are for servers that are started";
+                    return Err(UsageError::new(wrong).into());
+                }
+                let mut all = HeaderMap::new();
+                for (name, value) in &config.headers {
+                    let (name, value) = header(name, value)?;
+                    if !headers.contains_key(&name) {
+                        all.append(name, value);
+                    }
+                }
+                all.extend(headers);
+                let transport = transport.unwrap_or(match config.kind {
+                    UrlKind::StreamableHttp => Transport::StreamableHttp,
+                    UrlKind::Sse => Transport::LegacySse,
+                    _ => Transport::Auto,
+                });
+                Ok(Self::Url { url: config.url, headers: all, transport })
+            }
+            _ => Err(UsageError::new("this server can't be reached by this program").into()),
+        }
     }
 
     /// Connects once, with the revisions that `builder` speaks.
@@ -49,6 +153,7 @@ impl Target {
             Self::Url { url, headers, transport } => {
                 Ok(builder.connect(open(url, headers, *transport)?).await)
             }
+            Self::Listed { .. } => Err(UsageError::new("which server?").into()),
         }
     }
 }

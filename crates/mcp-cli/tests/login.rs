@@ -109,7 +109,12 @@ async fn a_login_is_kept_used_and_given_back() {
         let logins = Logins::new();
         let (code, _, stderr) = logins.run(&["tools", "--url", &url]);
         assert_eq!(code, 6, "{stderr}");
-        assert!(stderr.contains("mcp login"), "{stderr}");
+        assert!(stderr.contains("the server wants a login"), "{stderr}");
+        assert!(stderr.ends_with(&format!("\nTry: mcp login {url}\n")), "{stderr}");
+        let (code, _, stderr) = logins.run(&["tools", "--url", &url, "--json"]);
+        let error: serde_json::Value = serde_json::from_str(&stderr).unwrap();
+        assert_eq!((code, error["error"]["kind"].as_str()), (6, Some("login")));
+        assert_eq!(error["error"]["hint"], format!("mcp login {url}"));
         assert!(!logins.0.exists(), "nothing is kept, so nothing is made");
 
         let (code, stdout, stderr) = logins.login(&[&url, "--scope", "mcp:use"]);
@@ -153,6 +158,41 @@ async fn a_login_is_kept_used_and_given_back() {
         assert_eq!(logins.run(&["tools", "--url", &url]).0, 6);
         let (code, stdout, _) = logins.run(&["logout", &url]);
         assert_eq!((code, stdout), (0, format!("There was no login for {url}.\n")));
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_in_a_file_is_logged_in_to_by_its_name() {
+    let server = protected().await;
+    let url = server.url().to_owned();
+    tokio::task::spawn_blocking(move || {
+        let logins = Logins::new();
+        std::fs::create_dir(&logins.0).unwrap();
+        let file = logins.0.join("mcp.json");
+        let text = serde_json::json!({ "mcpServers": {
+            "mine": { "url": "${MCP_TEST_URL}" },
+            "other": { "command": "x" },
+        }});
+        std::fs::write(&file, text.to_string()).unwrap();
+        let place = ["--config", file.to_str().unwrap(), "--server", "mine"];
+        let run = |args: &[&str]| {
+            let mut command = logins.command(&[args, &place].concat());
+            let output = command.env("MCP_TEST_URL", &url).output().unwrap();
+            (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+        };
+        let (code, stderr) = run(&["ping"]);
+        assert_eq!(code, 6, "{stderr}");
+        let hint = format!("Try: mcp login --config {} --server mine\n", file.display());
+        assert!(stderr.ends_with(&hint), "{stderr}");
+        assert_eq!(logins.login(&[&url]).0, 0);
+        assert_eq!(run(&["ping"]).0, 0);
+        assert_eq!(run(&["logout"]).0, 0);
+        assert_eq!(run(&["ping"]).0, 6);
+        let other = ["login", "--config", file.to_str().unwrap(), "--server", "other"];
+        let (code, _, stderr) = logins.run(&other);
+        assert!(code == 2 && stderr.contains("only servers at a URL"), "{stderr}");
     })
     .await
     .unwrap();

@@ -2,6 +2,8 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+#[cfg(feature = "tokio")]
+use mcp_jsonrpc::link::v1::IntoLink;
 use mcp_jsonrpc::link::v1::Link;
 use mcp_jsonrpc::peer::{Driver, DriverConfig};
 use mcp_jsonrpc::{ErrorObject, Extensions, Notification};
@@ -472,19 +474,40 @@ impl Builder {
         (Connecting::new(inner, self.connect_timeout, roots), driving)
     }
 
-    /// Connects to the server at the other end of `link`. The conversation runs in a task of
-    /// the current Tokio runtime until it is over.
+    /// Connects to a server: by a link, or by whatever makes one ([`IntoLink`]), such as the
+    /// command to start, the connector for a URL, or a server in this process. The conversation
+    /// runs in a task of the current Tokio runtime until it is over.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use mcp_client::Client;
+    /// use mcp_server::Server;
+    ///
+    /// let server = Server::new("clock", "1.0").tool("now", || async { "noon" });
+    /// let client = Client::builder("my-app", "1.0").connect(&server).await?;
+    /// assert_eq!(client.call_tool("now").text().await?, "noon");
+    /// # Ok(()) }
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(example())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`ConnectError`] when no conversation comes about; the link is closed then.
+    /// [`ConnectError`] when no conversation comes about; the link is closed then. Opening the
+    /// link and the handshake may take as long as [`connect_timeout`](Self::connect_timeout)
+    /// says, each.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future closes the link.
     #[cfg(feature = "tokio")]
-    pub async fn connect(self, link: impl Link) -> Result<Client, ConnectError> {
+    pub async fn connect(self, server: impl IntoLink) -> Result<Client, ConnectError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| ConnectError::NoRuntime)?;
+        let limit = self.connect_timeout;
+        let link = tokio::time::timeout(limit, server.into_link())
+            .await
+            .map_err(|_| ConnectError::TimedOut { limit })?
+            .map_err(ConnectError::Open)?;
         let (connecting, driving) = self.connect_with(link, crate::TokioClock::new());
         // It ends by itself when the last handle of the client is dropped, or the link ends.
         drop(runtime.spawn(driving));

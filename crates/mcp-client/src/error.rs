@@ -182,6 +182,9 @@ pub enum ConnectError {
         /// The limit that was in force.
         limit: std::time::Duration,
     },
+    /// There is no link: the server can't be started, or not be reached.
+    #[error("no link to the server came about")]
+    Open(#[source] LinkError),
     /// The link broke first. Over a child process the source says how the process ended.
     #[error("the link to the server is gone")]
     Link(#[source] LinkError),
@@ -202,7 +205,7 @@ impl ConnectError {
     pub const fn is_retryable(&self) -> bool {
         match self {
             Self::Handshake(error) => error.is_retryable(),
-            Self::TimedOut { .. } | Self::Link(_) => true,
+            Self::TimedOut { .. } | Self::Open(_) | Self::Link(_) => true,
             Self::Malformed(_) | Self::Encode(_) | Self::NoRuntime => false,
         }
     }

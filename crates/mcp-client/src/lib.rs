@@ -87,6 +87,7 @@ pub use handler::HandlerError;
 mod roots;
 pub use roots::{RootList, RootsChanges};
 
+pub mod config;
 pub mod form;
 pub mod v1;
 

@@ -14,7 +14,8 @@ use std::time::Duration;
 use common::{Heard, Server, builder, connect, connect_to, everything, settle};
 use mcp_client::{Client, ConnectError};
 use mcp_jsonrpc::ErrorObject;
-use mcp_jsonrpc::link::v1::LinkError;
+use mcp_jsonrpc::link::MemoryLink;
+use mcp_jsonrpc::link::v1::{IntoLink, LinkError};
 use mcp_lifecycle::HandshakeError;
 use mcp_lifecycle::testing::ManualClock;
 use mcp_types::Revision;
@@ -225,6 +226,42 @@ async fn without_a_runtime_of_ours_the_caller_polls() {
     };
     let (cause, (), ()) = tokio::join!(driving, talk, script);
     assert!(cause.is_closed());
+}
+
+#[tokio::test]
+async fn a_server_of_this_process_is_taken_in_place_of_a_link() {
+    let server = mcp_server::Server::new("clock", "1").tool("now", || async { "noon" });
+    for client in [builder().connect(&server).await, builder().connect(server.clone()).await] {
+        assert_eq!(client.unwrap().call_tool("now").text().await.unwrap(), "noon");
+    }
+}
+
+/// Opens no link: it fails, or takes for ever.
+struct Nowhere {
+    fails: bool,
+}
+
+impl IntoLink for Nowhere {
+    type Link = MemoryLink;
+
+    async fn into_link(self) -> Result<MemoryLink, LinkError> {
+        if self.fails {
+            return Err(LinkError::failed("no such program"));
+        }
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_link_that_is_not_opened_is_an_error_of_its_own_and_waited_for_to_a_limit() {
+    let client = builder().connect(Nowhere { fails: true }).await;
+    let Err(ConnectError::Open(LinkError::Failed(cause))) = client else { panic!("{client:?}") };
+    assert_eq!(cause.to_string(), "no such program");
+    let limit = Duration::from_secs(3);
+    let start = tokio::time::Instant::now();
+    let client = builder().connect_timeout(limit).connect(Nowhere { fails: false }).await;
+    assert!(matches!(client, Err(ConnectError::TimedOut { limit: given }) if given == limit));
+    assert_eq!(start.elapsed(), limit);
 }
 
 #[test]

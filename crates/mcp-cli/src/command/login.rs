@@ -33,7 +33,7 @@ fn show(screen: Screen, visit: &Visit) {
 
 /// Logs in, and keeps what the server gives.
 pub(super) async fn login(login: Login, screen: Screen) -> Result<(), Failure> {
-    let url = parsed(&login.url)?;
+    let url = parsed(&login.site.url()?)?;
     let directory = logins::directory().ok_or(Failure::NoPlace)?;
     let store = FileStore::open(directory).map_err(Failure::Logins)?;
     let redirect = Redirect::Loopback {
@@ -79,7 +79,7 @@ pub(super) async fn login(login: Login, screen: Screen) -> Result<(), Failure> {
 
 /// Gives the tokens back.
 pub(super) async fn logout(logout: Logout, screen: Screen) -> Result<(), Failure> {
-    let url = parsed(&logout.url)?;
+    let url = parsed(&logout.site.url()?)?;
     let report = match logins::directory().filter(|directory| directory.is_dir()) {
         None => LogoutReport::default(),
         Some(directory) => {
@@ -106,7 +106,8 @@ pub(super) async fn logout(logout: Logout, screen: Screen) -> Result<(), Failure
 }
 
 fn parsed(url: &str) -> Result<Url, Failure> {
-    url.parse().map_err(|_| UsageError::new(format!("{url:?} is no URL")).into())
+    // It may have a secret in it: it is not repeated.
+    url.trim().parse().map_err(|_| UsageError::new("this is no URL").into())
 }
 
 fn span(time: Duration) -> String {

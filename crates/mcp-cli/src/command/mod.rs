@@ -35,10 +35,14 @@ pub(crate) async fn run(
 }
 
 async fn talk(run: Run, screen: Screen, servers: &Servers) -> Result<(), Failure> {
-    let Run { command, options, target } = run;
+    let Run { command, mut options, target } = run;
     // Read before the server is started: it may come from stdin, and may be wrong.
     let prepared = call::prepare(&command)?;
-    let client = target::connect(&target, &options, servers, screen).await?;
+    let login = target.login();
+    let target = target.resolve(&mut options)?;
+    let with_hint = |failure: Failure| failure.with_login(login.as_deref());
+    let client =
+        target::connect(&target, &options, servers, screen).await.map_err(with_hint)?;
     let outcome = match command {
         Command::Info => info::run(&client, screen),
         Command::Ping => ping(&client, screen).await,
@@ -52,7 +56,7 @@ async fn talk(run: Run, screen: Screen, servers: &Servers) -> Result<(), Failure
         Command::Prompt { name, arguments } => prompts::get(&client, screen, name, arguments).await,
     };
     client.close().await;
-    outcome
+    outcome.map_err(with_hint)
 }
 
 async fn ping(client: &Client, screen: Screen) -> Result<(), Failure> {

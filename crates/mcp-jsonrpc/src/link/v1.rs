@@ -253,3 +253,29 @@ pub trait Connector: Send + Sync + 'static {
     /// Opens a link.
     fn open(&self) -> impl Future<Output = Result<Self::Link, LinkError>> + Send;
 }
+
+/// Whatever a conversation can be held over: a link, or what makes one.
+///
+/// This is an **open** trait: a transport implements it for what its links are made of, such as
+/// a command or an address, so that it can be handed over in place of a link. Every [`Link`] is
+/// taken as it is.
+///
+/// # Contract
+///
+/// It is called once. Opening holds nothing on failure, and dropping the future leaves nothing
+/// behind.
+pub trait IntoLink: Send {
+    /// What comes of it.
+    type Link: Link;
+
+    /// Opens the link.
+    fn into_link(self) -> impl Future<Output = Result<Self::Link, LinkError>> + Send;
+}
+
+impl<L: Link> IntoLink for L {
+    type Link = L;
+
+    async fn into_link(self) -> Result<L, LinkError> {
+        Ok(self)
+    }
+}

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
 use mcp_jsonrpc::Extensions;
+#[cfg(feature = "tokio")]
+use mcp_jsonrpc::link::v1::IntoLink;
 use mcp_jsonrpc::link::v1::{Link, LinkError};
 use mcp_jsonrpc::link::{MemoryLink, memory_pair};
 use mcp_jsonrpc::peer::{Driver, DriverConfig};
@@ -141,6 +143,27 @@ impl Server {
     fn driver_config(&self) -> DriverConfig {
         let _ = self.inner.drain;
         DriverConfig::new()
+    }
+}
+
+/// In memory, as [`Server::connect`]: a client takes the server itself.
+#[cfg(feature = "tokio")]
+impl IntoLink for &Server {
+    type Link = MemoryLink;
+
+    async fn into_link(self) -> Result<MemoryLink, LinkError> {
+        tokio::runtime::Handle::try_current().map_err(LinkError::failed)?;
+        Ok(self.connect())
+    }
+}
+
+/// In memory, as [`Server::connect`]: a client takes the server itself.
+#[cfg(feature = "tokio")]
+impl IntoLink for Server {
+    type Link = MemoryLink;
+
+    async fn into_link(self) -> Result<MemoryLink, LinkError> {
+        (&self).into_link().await
     }
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use hyper::Uri;
-use mcp_jsonrpc::link::v1::{Connector, Incoming, Link, LinkError, LinkFeatures};
+use mcp_jsonrpc::link::v1::{Connector, Incoming, IntoLink, Link, LinkError, LinkFeatures};
 use mcp_jsonrpc::{Head, Outgoing, RequestId};
 use tokio::time::timeout;
 
@@ -136,6 +136,22 @@ impl Connector for HttpConnector {
     type Link = HttpLink;
 
     async fn open(&self) -> Result<HttpLink, LinkError> {
+        Ok(self.link())
+    }
+}
+
+impl IntoLink for HttpConnector {
+    type Link = HttpLink;
+
+    async fn into_link(self) -> Result<HttpLink, LinkError> {
+        Ok(self.link())
+    }
+}
+
+impl IntoLink for &HttpConnector {
+    type Link = HttpLink;
+
+    async fn into_link(self) -> Result<HttpLink, LinkError> {
         Ok(self.link())
     }
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_jsonrpc::link::v1::{Connector, LinkError};
+use mcp_jsonrpc::link::v1::{Connector, IntoLink, LinkError};
 
 use super::env::{Base, compose, lookup};
 use super::lookup::{endings, find};
@@ -18,7 +18,7 @@ use crate::{OnNoise, PipeConfig, PipeLink};
 /// How a server is started in a child process.
 ///
 /// It is a [`Connector`]: each [`open`](Connector::open), and each [`spawn`](Self::spawn),
-/// starts a new process.
+/// starts a new process. It can also be handed over in place of a link ([`IntoLink`]).
 ///
 /// # Environment
 ///
@@ -254,6 +254,22 @@ impl Connector for ChildCommand {
 
     async fn open(&self) -> Result<ChildLink, LinkError> {
         self.spawn().map_err(LinkError::failed)
+    }
+}
+
+impl IntoLink for ChildCommand {
+    type Link = ChildLink;
+
+    async fn into_link(self) -> Result<ChildLink, LinkError> {
+        self.open().await
+    }
+}
+
+impl IntoLink for &ChildCommand {
+    type Link = ChildLink;
+
+    async fn into_link(self) -> Result<ChildLink, LinkError> {
+        self.open().await
     }
 }
 

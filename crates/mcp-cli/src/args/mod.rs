@@ -1,15 +1,16 @@
 //! What the command line says.
 
+mod place;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use mcp_transport_http::client::Transport;
 use mcp_types::LoggingLevel;
 
+use self::place::Place;
 use crate::help::Topic;
-use crate::target::Target;
+use crate::target::{Site, Target};
 
 /// What is to be done.
 #[derive(Debug, PartialEq)]
@@ -33,9 +34,9 @@ pub(crate) enum Invocation {
 }
 
 /// What a login is to be like.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Login {
-    pub(crate) url: String,
+    pub(crate) site: Site,
     pub(crate) client_id: Option<String>,
     pub(crate) scope: Option<String>,
     pub(crate) port: Option<u16>,
@@ -46,9 +47,9 @@ pub(crate) struct Login {
 }
 
 /// Which server is left.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Logout {
-    pub(crate) url: String,
+    pub(crate) site: Site,
     pub(crate) json: bool,
 }
 
@@ -200,38 +201,55 @@ fn topic(name: &str) -> Result<Topic, UsageError> {
 
 /// `login URL …` and `logout URL …`.
 fn authorization(topic: Topic, mut words: Words) -> Result<Invocation, UsageError> {
-    let mut login = Login::default();
-    let mut url = None;
+    let (mut client_id, mut scope, mut port, mut timeout) = (None, None, None, None);
+    let (mut json, mut no_browser) = (false, false);
+    let mut place = Place::default();
     while let Some(word) = words.next()? {
-        let (name, value) = match word.split_once('=').filter(|_| word.starts_with("--")) {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            None => (word.as_str(), None),
-        };
+        let (name, value) = split(&word);
         match (topic, name) {
             (_, "-h" | "--help") => return Ok(Invocation::Help(Some(topic))),
-            (_, "--json") => login.json = true,
-            (Topic::Login, "--no-browser") => login.no_browser = true,
-            (Topic::Login, "--client-id") => login.client_id = Some(words.value(name, value)?),
-            (Topic::Login, "--scope") => login.scope = Some(words.value(name, value)?),
-            (Topic::Login, "--timeout") => {
-                login.timeout = Some(duration(&words.value(name, value)?)?);
-            }
+            (_, "--json") => flag(name, value.as_deref(), &mut json)?,
+            (_, "--config") => place.config = Some(words.value(name, value)?.into()),
+            (_, "--server") => place.server = Some(words.value(name, value)?),
+            (Topic::Login, "--no-browser") => flag(name, value.as_deref(), &mut no_browser)?,
+            (Topic::Login, "--client-id") => client_id = Some(words.value(name, value)?),
+            (Topic::Login, "--scope") => scope = Some(words.value(name, value)?),
+            (Topic::Login, "--timeout") => timeout = Some(duration(&words.value(name, value)?)?),
             (Topic::Login, "--port") => {
-                let port = words.value(name, value)?;
-                let number = port.parse().ok().filter(|port| *port != 0);
-                let wrong = || UsageError::new(format!("{port:?} is no port"));
-                login.port = Some(number.ok_or_else(wrong)?);
+                let text = words.value(name, value)?;
+                let number = text.parse().ok().filter(|port| *port != 0);
+                let wrong = || UsageError::new(format!("{text:?} is no port"));
+                port = Some(number.ok_or_else(wrong)?);
             }
             _ if name.starts_with('-') => return Err(unknown(name, topic)),
-            _ if url.is_none() => url = Some(word),
+            _ if place.url.is_none() => place.url = Some(word),
             _ => return Err(UsageError::new(format!("{word:?} is one word too many"))),
         }
     }
-    login.url = url.ok_or_else(|| UsageError::new("which server? Its URL is missing"))?;
+    let site = place.site()?;
     Ok(match topic {
-        Topic::Logout => Invocation::Logout(Logout { url: login.url, json: login.json }),
-        _ => Invocation::Login(login),
+        Topic::Logout => Invocation::Logout(Logout { site, json }),
+        _ => Invocation::Login(Login { site, client_id, scope, port, no_browser, timeout, json }),
     })
+}
+
+/// An option, and the value that came with it.
+fn split(word: &str) -> (&str, Option<String>) {
+    match word.split_once('=').filter(|_| word.starts_with("--")) {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (word, None),
+    }
+}
+
+/// An option without a value.
+fn flag(name: &str, value: Option<&str>, flag: &mut bool) -> Result<(), UsageError> {
+    match value {
+        Some(_) => Err(UsageError::new(format!("{name} takes no value"))),
+        None => {
+            *flag = true;
+            Ok(())
+        }
+    }
 }
 
 fn command(topic: Topic, mut words: Words) -> Result<Invocation, UsageError> {
@@ -240,41 +258,33 @@ fn command(topic: Topic, mut words: Words) -> Result<Invocation, UsageError> {
     let mut whole = None;
     let (mut full, mut http) = (false, false);
     let mut server = None;
-    let mut remote = Remote::default();
+    let mut place = Place::default();
     while let Some(word) = words.next()? {
         if word == "--" {
             server = Some(words.rest());
             break;
         }
-        let Some(option) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) else {
+        if !word.starts_with('-') || word == "-" {
             free.push(word);
             continue;
-        };
-        let (name, value) = match word.split_once('=').filter(|_| option.starts_with('-')) {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            None => (word.as_str(), None),
-        };
-        let flag = |flag: &mut bool| match value {
-            Some(_) => Err(UsageError::new(format!("{name} takes no value"))),
-            None => {
-                *flag = true;
-                Ok(())
-            }
-        };
+        }
+        let (name, value) = split(&word);
         match name {
             "-h" | "--help" => return Ok(Invocation::Help(Some(topic))),
-            "--full" if topic == Topic::Demo => flag(&mut full)?,
-            "--http" if topic == Topic::Demo => flag(&mut http)?,
+            "--full" if topic == Topic::Demo => flag(name, value.as_deref(), &mut full)?,
+            "--http" if topic == Topic::Demo => flag(name, value.as_deref(), &mut http)?,
             _ if topic == Topic::Demo => return Err(unknown(name, topic)),
-            "--json" => flag(&mut options.json)?,
-            "-v" | "--verbose" => flag(&mut options.verbose)?,
+            "--json" => flag(name, value.as_deref(), &mut options.json)?,
+            "-v" | "--verbose" => flag(name, value.as_deref(), &mut options.verbose)?,
             "--timeout" => options.timeout = Some(duration(&words.value(name, value)?)?),
             "--max-time" => options.max_time = Some(duration(&words.value(name, value)?)?),
             "--env" => options.env.push(variable(&words.value(name, value)?)?),
             "--cwd" => options.cwd = Some(words.value(name, value)?.into()),
-            "--url" => remote.url = Some(words.value(name, value)?),
-            "--header" => remote.header(&words.value(name, value)?)?,
-            "--transport" => remote.transport = Some(transport(&words.value(name, value)?)?),
+            "--url" => place.url = Some(words.value(name, value)?),
+            "--header" => place.header(&words.value(name, value)?)?,
+            "--transport" => place.transport(&words.value(name, value)?)?,
+            "--config" => place.config = Some(words.value(name, value)?.into()),
+            "--server" => place.server = Some(words.value(name, value)?),
             "--log" => options.log = Some(level(&words.value(name, value)?)?),
             "--args" if topic == Topic::Call => {
                 whole = Some(Source::read(words.value(name, value)?));
@@ -320,67 +330,8 @@ fn command(topic: Topic, mut words: Words) -> Result<Invocation, UsageError> {
         let hint = "the server's command comes after --";
         return Err(UsageError::new(format!("{more:?} is one word too many; {hint}")));
     }
-    let target = remote.or_command(server, &options)?;
+    let target = place.target(server, &options)?;
     Ok(Invocation::Run(Box::new(Run { command, options, target })))
-}
-
-/// What the options say of a server that is reached by HTTP.
-#[derive(Default)]
-struct Remote {
-    url: Option<String>,
-    headers: HeaderMap,
-    transport: Option<Transport>,
-}
-
-impl Remote {
-    /// `Name: value`.
-    fn header(&mut self, text: &str) -> Result<(), UsageError> {
-        // The value may be a secret: it is not repeated.
-        let wrong = || UsageError::new("a header is 'Name: value'");
-        let (name, value) = text.split_once(':').ok_or_else(wrong)?;
-        let name = HeaderName::try_from(name.trim()).map_err(|_| wrong())?;
-        let mut value = HeaderValue::try_from(value.trim()).map_err(|_| {
-            UsageError::new(format!("the value of the header {name} has characters it can't have"))
-        })?;
-        value.set_sensitive(true);
-        self.headers.append(name, value);
-        Ok(())
-    }
-
-    /// The server: this one, or the command that comes after `--`.
-    fn or_command(
-        self,
-        command: Option<Vec<OsString>>,
-        options: &Options,
-    ) -> Result<Target, UsageError> {
-        match (self.url, command) {
-            (Some(_), Some(_)) => Err(UsageError::new("a server has a URL or a command, not both")),
-            (Some(_), None) if options.cwd.is_some() || !options.env.is_empty() => {
-                Err(UsageError::new("--env and --cwd are for servers that are started"))
-            }
-            (Some(url), None) => {
-                let transport = self.transport.unwrap_or(Transport::Auto);
-                Ok(Target::Url { url, headers: self.headers, transport })
-            }
-            (None, _) if self.transport.is_some() || !self.headers.is_empty() => {
-                Err(UsageError::new("--header and --transport are for servers with a --url"))
-            }
-            (None, command) => command.and_then(Target::command).ok_or_else(|| {
-                UsageError::new(
-                    "which server? Its command comes at the end, after --, or its URL by --url",
-                )
-            }),
-        }
-    }
-}
-
-fn transport(text: &str) -> Result<Transport, UsageError> {
-    match text {
-        "auto" => Ok(Transport::Auto),
-        "http" => Ok(Transport::StreamableHttp),
-        "sse" => Ok(Transport::LegacySse),
-        _ => Err(UsageError::new(format!("{text:?} is no transport; they are auto, http and sse"))),
-    }
 }
 
 /// The words before `--`, as text.
@@ -529,6 +480,8 @@ impl Member {
 
 #[cfg(test)]
 mod tests {
+    use mcp_transport_http::client::Transport;
+
     use super::*;
 
     fn read(line: &str) -> Result<Invocation, UsageError> {
@@ -593,15 +546,16 @@ mod tests {
     fn a_login_is_told_what_to_ask_for() {
         let login = read("login http://x/mcp --scope=a --port 8000 --client-id me --no-browser");
         let expected = Login {
-            url: "http://x/mcp".to_owned(),
+            site: Site::Url("http://x/mcp".to_owned()),
             client_id: Some("me".to_owned()),
             scope: Some("a".to_owned()),
             port: Some(8000),
             no_browser: true,
-            ..Login::default()
+            timeout: None,
+            json: false,
         };
         assert_eq!(login, Ok(Invocation::Login(expected)));
-        let logout = Logout { url: "http://x".to_owned(), json: true };
+        let logout = Logout { site: Site::Url("http://x".to_owned()), json: true };
         assert_eq!(read("logout --json http://x"), Ok(Invocation::Logout(logout)));
     }
 
@@ -652,6 +606,13 @@ mod tests {
             ("login http://x y", "one word too many"),
             ("login http://x --port 0", "\"0\" is no port"),
             ("logout http://x --scope y", "no option --scope"),
+            ("logout http://x --json=yes", "takes no value"),
+            ("login http://x --config y", "a URL or a --config, not both"),
+            ("login --server y", "--server is for a --config"),
+            ("tools --config x --url y", "not both"),
+            ("tools --config x -- y", "not both"),
+            ("tools --server x -- y", "--server is for a --config"),
+            ("tools --config -- y", "--config needs a value"),
             ("help me", "no command \"me\""),
         ] {
             let text = complaint(line);
