@@ -138,7 +138,8 @@ fn a_file_that_is_wrong_is_explained_without_its_values() {
 fn the_command_line_goes_before_the_file() {
     let (url, seen) = turn_away();
     let headers = json!({ "Authorization": "Bearer ${MCP_TEST_KEY}", "X-Kept": "1", "X-Own": "2" });
-    let file = Written::servers(&json!({ "x": { "url": url, "type": "http", "headers": headers } }));
+    let file =
+        Written::servers(&json!({ "x": { "url": url, "type": "http", "headers": headers } }));
     let own = ["ping", "--transport", "http", "--header", "X-Own: 3"];
     let (code, _, stderr) = file.run(&own);
     let head = seen.join().unwrap();

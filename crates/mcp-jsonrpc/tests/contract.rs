@@ -1,13 +1,17 @@
 //! The contract suites, run for what is in this crate, and for twins that break them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mcp_jsonrpc::link::v1::{Incoming, Link, LinkError};
+use mcp_jsonrpc::link::v1::{DynIntoLink, Incoming, IntoLink, Link, LinkError};
 use mcp_jsonrpc::link::{MemoryLink, memory_pair};
 use mcp_jsonrpc::service::v1::{Call, Inbound, Replies, Reply, Service, SharedService};
-use mcp_jsonrpc::testing::{Faults, Faulty, NamedTest, link_suite_within, service_suite};
+use mcp_jsonrpc::testing::{
+    Faults, Faulty, NamedTest, into_link_suite, link_suite_within, service_suite,
+};
 use mcp_jsonrpc::{ErrorObject, Name, Notification, Outgoing, RawJson, Request, RequestId};
 
 /// The names of the tests that fail.
@@ -182,6 +186,55 @@ fn the_suite_finds_each_broken_twin() {
     }
 }
 
+#[test]
+fn every_link_is_taken_as_it_is_and_so_is_a_box_of_what_makes_one() {
+    assert_eq!(failures(into_link_suite(|| memory_pair(1))), Vec::<&str>::new());
+    let boxed = || {
+        let (a, b) = memory_pair(1);
+        (Box::new(a) as Box<dyn DynIntoLink>, b)
+    };
+    assert_eq!(failures(into_link_suite(boxed)), Vec::<&str>::new());
+}
+
+/// Opens a link that has ended.
+struct Late;
+
+impl IntoLink for Late {
+    type Link = MemoryLink;
+
+    async fn into_link(self) -> Result<MemoryLink, LinkError> {
+        Ok(memory_pair(1).0)
+    }
+}
+
+/// Needs a place that there is once, and doesn't give it back when it is dropped.
+struct Greedy(Arc<AtomicBool>, MemoryLink);
+
+impl IntoLink for Greedy {
+    type Link = MemoryLink;
+
+    async fn into_link(self) -> Result<MemoryLink, LinkError> {
+        if self.0.swap(true, Ordering::Relaxed) {
+            return Err(LinkError::failed("taken"));
+        }
+        yield_once().await;
+        self.0.store(false, Ordering::Relaxed);
+        Ok(self.1)
+    }
+}
+
+#[test]
+fn the_suite_finds_what_makes_no_good_links() {
+    let late = failures(into_link_suite(|| (Late, ())));
+    assert_eq!(late.len(), 3, "{late:?}");
+    let place = Arc::new(AtomicBool::new(false));
+    let greedy = failures(into_link_suite(move || {
+        let (a, b) = memory_pair(1);
+        (Greedy(Arc::clone(&place), a), b)
+    }));
+    assert_eq!(greedy, ["an opening that is dropped leaves nothing behind"]);
+}
+
 /// Knows one method, and works for a while on it.
 struct Honest;
 
@@ -227,7 +280,7 @@ fn an_honest_service_passes() {
     for test in service_suite(|| Honest, calls) {
         test.run();
     }
-    for test in service_suite(|| SharedService::new(std::sync::Arc::new(Honest)), calls) {
+    for test in service_suite(|| SharedService::new(Arc::new(Honest)), calls) {
         test.run();
     }
 }

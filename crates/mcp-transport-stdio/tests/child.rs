@@ -14,6 +14,7 @@ use mcp_jsonrpc::peer::{
     Arrival, Driver, DriverConfig, NotificationVerdict, Protocol, RequestVerdict,
 };
 use mcp_jsonrpc::service::v1::{Ask, AskError, Inbound, Replies, Reply, Service};
+use mcp_jsonrpc::testing::into_link_suite;
 use mcp_jsonrpc::{ErrorObject, Message, Name, Notification, Outgoing, RawJson, Request};
 use mcp_transport_stdio::{ChildCommand, ChildError, ChildLink, SpawnError, Stderr};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -45,6 +46,18 @@ const SOON: Duration = Duration::from_millis(50);
 
 async fn within<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, what).await.expect("it takes too long")
+}
+
+#[test]
+fn a_command_is_taken_in_place_of_a_link() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let _entered = runtime.enter();
+    for test in into_link_suite(|| (sh("cat"), ())) {
+        test.run();
+    }
+    for test in into_link_suite(|| (&*Box::leak(Box::new(sh("cat"))), ())) {
+        test.run();
+    }
 }
 
 fn request(id: i64) -> Outgoing {

@@ -86,7 +86,11 @@ impl Place {
             if options.cwd.is_some() || !options.env.is_empty() {
                 return Err(UsageError::new("--env and --cwd are for servers that are started"));
             }
-            return Ok(Target::Url { url, headers, transport: transport.unwrap_or(Transport::Auto) });
+            return Ok(Target::Url {
+                url,
+                headers,
+                transport: transport.unwrap_or(Transport::Auto),
+            });
         }
         if transport.is_some() || !headers.is_empty() {
             return Err(UsageError::new("--header and --transport are for servers with a --url"));

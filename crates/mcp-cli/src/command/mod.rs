@@ -41,8 +41,7 @@ async fn talk(run: Run, screen: Screen, servers: &Servers) -> Result<(), Failure
     let login = target.login();
     let target = target.resolve(&mut options)?;
     let with_hint = |failure: Failure| failure.with_login(login.as_deref());
-    let client =
-        target::connect(&target, &options, servers, screen).await.map_err(with_hint)?;
+    let client = target::connect(&target, &options, servers, screen).await.map_err(with_hint)?;
     let outcome = match command {
         Command::Info => info::run(&client, screen),
         Command::Ping => ping(&client, screen).await,

@@ -224,7 +224,9 @@ mod tests {
         assert_eq!(config.env, [pair("T", "hush"), pair("N", "1.50"), pair("B", "true")]);
         assert_eq!(config.cwd, Some(PathBuf::from("/hush")));
         let config = read(r#"{"type": "stdio", "command": "x", "url": "y", "env": null}"#).unwrap();
-        assert!(matches!(&config, ServerConfig::Command(c) if c.command == "x" && c.env.is_empty()));
+        assert!(
+            matches!(&config, ServerConfig::Command(c) if c.command == "x" && c.env.is_empty())
+        );
     }
 
     #[test]
@@ -266,7 +268,10 @@ mod tests {
             (r#"{"command": "x", "args": "secret"}"#, "`args` is no list of texts"),
             (r#"{"command": "x", "env": ["A=secret"]}"#, "`env` is no object with each name once"),
             (r#"{"command": "x", "env": {"A": ["secret"]}}"#, "`env.A` is no text"),
-            (r#"{"url": "x", "headers": {"A": "${B}"}}"#, "the variable B in `headers.A` is not set"),
+            (
+                r#"{"url": "x", "headers": {"A": "${B}"}}"#,
+                "the variable B in `headers.A` is not set",
+            ),
             (r#"{"url": "${input:secret}"}"#, "`url` has a ${…} that is no variable"),
         ] {
             assert_eq!(read(json).unwrap_err().to_string(), problem, "{json}");

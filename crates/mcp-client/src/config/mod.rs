@@ -149,10 +149,8 @@ impl ServerMap {
             return Err(ConfigError::TooLarge);
         }
         let text = comments::without(text.trim_start_matches('\u{feff}'));
-        let file: JsonObject = serde_json::from_str(&text).map_err(|error| ConfigError::Json {
-            line: error.line(),
-            column: error.column(),
-        })?;
+        let file: JsonObject = serde_json::from_str(&text)
+            .map_err(|error| ConfigError::Json { line: error.line(), column: error.column() })?;
         let map = file.get("mcpServers").or_else(|| file.get("servers"));
         let map = map.ok_or(ConfigError::NoServers)?;
         let map = map.to::<JsonObject>().map_err(|_| ConfigError::NoServers)?;

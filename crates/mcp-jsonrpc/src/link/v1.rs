@@ -1,10 +1,11 @@
-//! Version 1 of the boundary [`Link`].
+//! Version 1 of the boundary [`Link`], and of what makes one: [`Connector`] and [`IntoLink`].
 
 use std::error::Error;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use crate::service::v1::BoxFuture;
 use crate::{Fault, Message, Outgoing, RequestId};
 
 /// A duplex of messages to one peer: a pipe, a connection, or two queues in memory.
@@ -258,12 +259,18 @@ pub trait Connector: Send + Sync + 'static {
 ///
 /// This is an **open** trait: a transport implements it for what its links are made of, such as
 /// a command or an address, so that it can be handed over in place of a link. Every [`Link`] is
-/// taken as it is.
+/// taken as it is. Within `v1`, new methods always come with a default body. Its object-safe twin
+/// is [`DynIntoLink`], and `Box<dyn DynIntoLink>` is an `IntoLink`.
 ///
 /// # Contract
 ///
-/// It is called once. Opening holds nothing on failure, and dropping the future leaves nothing
-/// behind.
+/// - Whoever holds the conversation calls it, once for each conversation, and waits no longer
+///   than it has time for.
+/// - The link that comes of it is open: nothing was received from it yet, and nothing sent.
+/// - An error means that there is no link, and nothing is held: no process, no connection.
+/// - Dropping the future gives the opening up, and leaves nothing behind.
+///
+/// The contract is proved by the suite `testing::into_link_suite`, behind the feature `testing`.
 pub trait IntoLink: Send {
     /// What comes of it.
     type Link: Link;
@@ -277,5 +284,30 @@ impl<L: Link> IntoLink for L {
 
     async fn into_link(self) -> Result<L, LinkError> {
         Ok(self)
+    }
+}
+
+/// [`IntoLink`] as an object, for those who keep several of different types.
+///
+/// This is a **sealed** trait by its blanket implementation.
+pub trait DynIntoLink: Send {
+    /// Opens the link.
+    fn into_link_dyn(self: Box<Self>) -> BoxFuture<'static, Result<Box<dyn Link>, LinkError>>;
+}
+
+impl<T: IntoLink + 'static> DynIntoLink for T {
+    fn into_link_dyn(self: Box<Self>) -> BoxFuture<'static, Result<Box<dyn Link>, LinkError>> {
+        Box::pin(async move {
+            let link: Box<dyn Link> = Box::new((*self).into_link().await?);
+            Ok(link)
+        })
+    }
+}
+
+impl IntoLink for Box<dyn DynIntoLink> {
+    type Link = Box<dyn Link>;
+
+    fn into_link(self) -> impl Future<Output = Result<Box<dyn Link>, LinkError>> + Send {
+        self.into_link_dyn()
     }
 }

@@ -3,6 +3,7 @@ use std::task::Poll;
 
 use mcp_jsonrpc::Extensions;
 use mcp_jsonrpc::service::v1::{Call, Inbound};
+use mcp_jsonrpc::testing::into_link_suite;
 use mcp_jsonrpc::{Notification, RawJson, Request};
 use mcp_lifecycle::{Caller, PeerFacts, Session};
 use mcp_server::layer::{ConcurrencyLimit, PanicGuard, ResponseLimit, Spans};
@@ -37,6 +38,15 @@ fn layered() -> Server {
         .layer(PanicGuard::new())
         .layer(ConcurrencyLimit::new(3))
         .layer(ResponseLimit::new(1 << 20))
+}
+
+#[test]
+fn a_server_is_taken_in_place_of_a_link() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let _entered = runtime.enter();
+    for test in into_link_suite(|| (plain(), ())) {
+        test.run();
+    }
 }
 
 fn calls() -> Vec<Inbound> {

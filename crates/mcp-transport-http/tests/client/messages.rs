@@ -6,6 +6,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use mcp_jsonrpc::link::v1::{Connector, Incoming, Link, LinkExt};
+use mcp_jsonrpc::testing::into_link_suite;
 use mcp_jsonrpc::{FaultKind, Outgoing};
 use mcp_transport_http::client::{HttpConnector, HttpError};
 use serde_json::{Value, json};
@@ -174,6 +175,16 @@ async fn dropping_a_link_closes_its_connections_and_says_nothing() {
     drop(link);
     script.until("all connections are closed", |script| script.open_connections() == 0).await;
     assert_eq!(script.count("DELETE"), 0);
+}
+
+#[test]
+fn a_connector_is_taken_in_place_of_a_link() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let _entered = runtime.enter();
+    let connector = || HttpConnector::new("http://127.0.0.1:9/mcp", quick()).unwrap();
+    for test in into_link_suite(move || (connector(), ())) {
+        test.run();
+    }
 }
 
 #[tokio::test]
