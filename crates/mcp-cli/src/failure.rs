@@ -28,7 +28,7 @@ pub(crate) enum Failure {
     Config { file: PathBuf, source: ConfigError },
     /// It says how to log in.
     #[error("the server wants a login")]
-    LoggedOut { hint: String, source: Box<Failure> },
+    LoggedOut { hint: String, source: Box<Self> },
     #[error("the login did not come about")]
     Login(#[source] mcp_auth::AuthError),
     #[error("logins can't be kept")]

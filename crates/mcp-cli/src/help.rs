@@ -174,9 +174,9 @@ Options:
   --transport KIND  auto, http or sse: Streamable HTTP, the HTTP+SSE that was
                     before it, or whichever the server speaks (auto). Proxies
                     are taken from HTTPS_PROXY, HTTP_PROXY and NO_PROXY
-  --config FILE     Where the server is written down, under \"mcpServers\"; ${NAME}
-                    stands for a variable of the environment there. What the
-                    command line says goes before that
+  --config FILE     Where the server is written down, under \"mcpServers\";
+                    ${NAME} stands for a variable of the environment there.
+                    What the command line says goes before that
   --server NAME     Which server of that file; needed where it has several
   --log LEVEL       Show what the server logs from this level on
   -v, --verbose     Show what the server writes to its stderr

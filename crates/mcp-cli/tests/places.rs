@@ -123,8 +123,8 @@ fn a_file_that_is_wrong_is_explained_without_its_values() {
         ),
         (r#"{"mcpServers": {"x": {"url": "${MCP_TEST_KEY}"}}}"#, "can't be reached like that"),
         (
-            r#"{"mcpServers": {"x": {"url": "http://x/", "headers": {"A": "hush-hush\n"}}}}"#,
-            "the header a has characters",
+            r#"{"mcpServers": {"x": {"url": "http://x/", "headers": {"A": "hush-hush\n!"}}}}"#,
+            "the value of the header a has characters",
         ),
     ] {
         let (code, stdout, stderr) = Written::new(text).run(&["ping"]);
