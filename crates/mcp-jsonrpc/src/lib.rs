@@ -34,7 +34,7 @@ mod name;
 pub use name::Name;
 
 mod raw;
-pub use raw::RawJson;
+pub use raw::{RawJson, RawMember, RawMembers};
 
 mod message;
 pub use message::{Message, Notification, Request, Response};

@@ -36,6 +36,9 @@ pub struct Driver<L, P, S> {
     received_all: bool,
     /// Something is to be sent.
     queued: bool,
+    /// An answer that nothing stands before: it goes to the link without the queue. Empty
+    /// between turns.
+    hot: Option<Outgoing>,
     load: Load,
     idle: Idle,
 }
@@ -82,6 +85,7 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
             stage: Stage::Open,
             received_all: false,
             queued: false,
+            hot: None,
             load: Load::default(),
             idle: Idle::default(),
         };
@@ -152,6 +156,7 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
             *budget = budget.saturating_sub(1);
             if let Some((exchange, end)) = self.exchanges.poll_woken(index) {
                 self.over(&exchange, end);
+                self.send_hot(cx, budget)?;
             }
         }
         self.woken = woken;
@@ -159,6 +164,7 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
             *budget -= 1;
             if let Some((exchange, end)) = self.exchanges.poll_fresh() {
                 self.over(&exchange, end);
+                self.send_hot(cx, budget)?;
             }
         }
         if let Stage::Draining(Some(limit)) = &mut self.stage
@@ -201,7 +207,10 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
             };
             *budget -= 1;
             match incoming {
-                Ok(incoming) if matches!(self.stage, Stage::Open) => self.incoming(incoming),
+                Ok(incoming) if matches!(self.stage, Stage::Open) => {
+                    self.incoming(incoming);
+                    self.send_hot(cx, budget)?;
+                }
                 Ok(incoming) => self.last_incoming(incoming),
                 Err(cause) => self.received_all(cause)?,
             }
@@ -303,6 +312,10 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
 
     pub(super) fn respond(&mut self, batch: Option<u64>, response: Outgoing) {
         match batch {
+            // Its exchange sends nothing more: whatever that has queued before is seen here.
+            None if self.hot.is_none() && !self.idle.send && self.shared.is_empty() => {
+                self.hot = Some(response);
+            }
             None => self.push(Some(Command::Send(response))),
             Some(_) => self.close_member(batch, Some(response)),
         }
@@ -350,6 +363,23 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
             }
         }
         Ok(())
+    }
+
+    /// Hands an answer that was just made to the link, or queues it when that takes none now.
+    fn send_hot(&mut self, cx: &mut Context<'_>, budget: &mut usize) -> Result<(), LinkError> {
+        let Some(response) = self.hot.take() else { return Ok(()) };
+        match self.link.poll_ready(cx) {
+            Poll::Ready(ready) => {
+                ready?;
+                *budget = budget.saturating_sub(1);
+                self.send_one(response)
+            }
+            Poll::Pending => {
+                self.idle.send = true;
+                self.push(Some(Command::Send(response)));
+                Ok(())
+            }
+        }
     }
 
     fn send_one(&mut self, message: Outgoing) -> Result<(), LinkError> {

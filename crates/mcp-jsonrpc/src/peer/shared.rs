@@ -313,6 +313,12 @@ impl Shared {
         wake([driver, None]);
     }
 
+    /// Whether nothing is queued. Asked under the lock: a notification of an exchange that is over
+    /// is either seen here or refused.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().queue.is_empty()
+    }
+
     /// Queues an answer whatever the queue holds: their number is bounded by the driver, which
     /// alone calls this, and looks at the queue before it waits.
     pub(super) fn push_answer(&self, answer: Command) -> Load {

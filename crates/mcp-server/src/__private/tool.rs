@@ -389,11 +389,12 @@ where
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'_, ToolOutcome> {
-        let json = if self.has_arguments { call.arguments_json() } else { b"{}" };
-        let arguments = serde_json::from_slice(json);
-        let future = arguments
-            .map_err(|error| Rejection::from_json(&error))
-            .and_then(|arguments| (self.function)(arguments, &call));
+        let arguments = if self.has_arguments {
+            call.parse_arguments()
+        } else {
+            serde_json::from_str("{}").map_err(|error| Rejection::from_json(&error))
+        };
+        let future = arguments.and_then(|arguments| (self.function)(arguments, &call));
         match future {
             Ok(future) => Box::pin(future),
             Err(rejection) => Box::pin(std::future::ready(rejection.into_outcome(&call))),

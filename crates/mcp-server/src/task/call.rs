@@ -7,7 +7,6 @@ use mcp_types::{
     CallToolResult, ContentBlock, CreateTaskResult, Meta, Method, Revision, TaskMetadata,
     TaskSupport,
 };
-use serde_json::value::RawValue;
 use tracing::Instrument as _;
 
 use crate::catch::catching;
@@ -48,7 +47,7 @@ impl Server {
     pub(crate) fn wants_task(
         &self,
         tool: &Registered,
-        asked: Option<&RawValue>,
+        asked: Option<&RawJson>,
         revision: Revision,
     ) -> Result<Option<TaskMetadata>, ErrorObject> {
         if self.inner.tasks.is_none() || !revision.has_core_tasks() {
@@ -59,12 +58,12 @@ impl Server {
             let message = format!("the tool {} {how} run as a task", tool.name);
             Err(ErrorObject::new(mcp_types::error_code::METHOD_NOT_FOUND, message))
         };
-        let asked = asked.filter(|asked| asked.get() != "null");
+        let asked = asked.filter(|asked| asked.as_str() != "null");
         match (asked, tool.task_support()) {
             (None, TaskSupport::Required) => refuse("has to"),
             (None, _) => Ok(None),
             (Some(_), TaskSupport::Forbidden | TaskSupport::Other(_)) => refuse("can't"),
-            (Some(asked), _) => serde_json::from_str(asked.get()).map(Some).map_err(|error| {
+            (Some(asked), _) => asked.parse().map(Some).map_err(|error| {
                 ErrorObject::invalid_params(format!("`task` is not valid: {error}"))
             }),
         }

@@ -1,7 +1,9 @@
 use mcp_jsonrpc::{ErrorObject, Extensions, RawJson};
 use mcp_types::{CallToolResult, Outcome};
+use serde_core::de::DeserializeOwned;
 use std::sync::Arc;
 
+use super::extract::Rejection;
 use crate::context::Context;
 use crate::schema::ToolSchema;
 
@@ -31,6 +33,15 @@ impl ToolCall {
     #[must_use]
     pub fn arguments_json(&self) -> &[u8] {
         self.arguments.as_ref().map_or(b"{}", RawJson::as_bytes)
+    }
+
+    /// The arguments as a `T`.
+    pub(crate) fn parse_arguments<T: DeserializeOwned>(&self) -> Result<T, Rejection> {
+        let parsed = match &self.arguments {
+            Some(arguments) => arguments.parse(),
+            None => serde_json::from_str("{}"),
+        };
+        parsed.map_err(|error| Rejection::from_json(&error))
     }
 }
 

@@ -79,9 +79,7 @@ impl<T: DeserializeOwned + schemars::JsonSchema> FromCall for Args<T> {
     }
 
     fn from_call(call: &ToolCall) -> Result<Self, Rejection> {
-        serde_json::from_slice(call.arguments_json())
-            .map(Self)
-            .map_err(|error| Rejection::from_json(&error))
+        call.parse_arguments().map(Self)
     }
 }
 
@@ -92,9 +90,7 @@ pub struct Parsed<T>(pub T);
 
 impl<T: DeserializeOwned> FromCall for Parsed<T> {
     fn from_call(call: &ToolCall) -> Result<Self, Rejection> {
-        serde_json::from_slice(call.arguments_json())
-            .map(Self)
-            .map_err(|error| Rejection::from_json(&error))
+        call.parse_arguments().map(Self)
     }
 }
 
