@@ -2,6 +2,7 @@
 //! against them. Never published.
 
 pub mod auth;
+pub mod check;
 pub mod everything;
 pub mod interop;
 pub mod soak;

@@ -20,3 +20,5 @@ mod ty;
 
 pub use pipe::run as stdio;
 pub use proxy::run as http;
+pub(crate) use report::Side;
+pub(crate) use watch::Watch;

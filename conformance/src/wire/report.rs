@@ -7,7 +7,7 @@ use serde_json::json;
 
 /// Who has said something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Client,
     Server,
 }

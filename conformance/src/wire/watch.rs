@@ -1,4 +1,5 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
@@ -8,11 +9,23 @@ use super::schema::Schema;
 /// Requests that are remembered until they are answered.
 const PENDING: usize = 10_000;
 
+/// The schema of a revision; all conversations have the same one, since it is dear to make.
+fn of(revision: &str) -> Option<Arc<Mutex<Schema>>> {
+    static MADE: Mutex<BTreeMap<String, Arc<Mutex<Schema>>>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(schema) = made.get(revision) {
+        return Some(Arc::clone(schema));
+    }
+    let schema = Arc::new(Mutex::new(Schema::of(revision).ok()??));
+    made.insert(revision.to_owned(), Arc::clone(&schema));
+    Some(schema)
+}
+
 /// One conversation.
 #[derive(Default)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     /// Of what was agreed on.
-    schema: Option<Schema>,
+    schema: Option<Arc<Mutex<Schema>>>,
     /// What each side has asked, by the id as it is written.
     asked: HashMap<(Side, String), Asked>,
 }
@@ -36,7 +49,8 @@ impl Watch {
         report.frame(from, text, &faults);
     }
 
-    fn message(&mut self, from: Side, message: &Value) -> Vec<String> {
+    /// Looks at one message, and says what is wrong with it.
+    pub(crate) fn message(&mut self, from: Side, message: &Value) -> Vec<String> {
         let method = message.get("method").and_then(Value::as_str);
         match (method, message.get("id")) {
             (Some(method), Some(id)) => self.request(from, method, id, message),
@@ -51,7 +65,7 @@ impl Watch {
     fn request(&mut self, from: Side, method: &str, id: &Value, message: &Value) -> Vec<String> {
         if method == "initialize"
             && let Some(wanted) = message.pointer("/params/protocolVersion").and_then(Value::as_str)
-            && let Ok(Some(schema)) = Schema::of(wanted)
+            && let Some(schema) = of(wanted)
         {
             // Until there is an agreement, each side speaks as it wants to.
             self.schema = Some(schema);
@@ -71,15 +85,16 @@ impl Watch {
         };
         if asked.as_ref().is_some_and(|asked| asked.method == "initialize")
             && let Some(agreed) = result.get("protocolVersion").and_then(Value::as_str)
-            && let Ok(Some(schema)) = Schema::of(agreed)
+            && let Some(schema) = of(agreed)
         {
             self.schema = Some(schema);
         }
         let mut faults =
             self.check(message, |_| None, &["JSONRPCResultResponse", "JSONRPCResponse"]);
-        let (Some(schema), Some(Asked { method, as_task })) = (&mut self.schema, asked) else {
+        let (Some(schema), Some(Asked { method, as_task })) = (&self.schema, asked) else {
             return faults;
         };
+        let mut schema = schema.lock().unwrap_or_else(PoisonError::into_inner);
         let request = schema.of_method(&method, "Request");
         let named = request.map(|name| name.replace("Request", "Result"));
         let mut names = vec![named.as_deref().unwrap_or("Result")];
@@ -101,8 +116,9 @@ impl Watch {
         own: impl FnOnce(&Schema) -> Option<String>,
         general: &[&str],
     ) -> Vec<String> {
-        let Some(schema) = &mut self.schema else { return Vec::new() };
-        let own = own(schema);
+        let Some(schema) = &self.schema else { return Vec::new() };
+        let mut schema = schema.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = own(&schema);
         let general = schema.first(general);
         let names = own.as_deref().into_iter().chain(general);
         let mut faults = Vec::new();

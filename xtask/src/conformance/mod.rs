@@ -1,5 +1,6 @@
 //! The proof that we speak MCP with others: runs its legs and prints one table.
 
+mod check;
 mod interop;
 mod matrix;
 mod official;
@@ -90,11 +91,18 @@ impl Selection {
 }
 
 /// The parts of the proof.
-const LEGS: &[&str] = &["interop", "official"];
+const LEGS: &[&str] = &["check", "interop", "official"];
 
-/// `cargo xtask conformance [interop|official|inspector] [--peer P] [--role client|server]
+/// `cargo xtask conformance check …` with words after it holds any server against the
+/// specification; without, ours. The other parts are
+/// `cargo xtask conformance [check|interop|official|inspector] [--peer P] [--role client|server]
 /// [--transport stdio|http|sse|oauth] [--write]`.
 pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
+    if let Some((word, rest @ [_, ..])) = args.split_first()
+        && word == "check"
+    {
+        return check::any(rest);
+    }
     match prove(&Selection::parse(args)?)? {
         Outcome::Passed(_) => Ok(()),
         Outcome::Failed(counts) => bail!("{} checks failed", counts.failed),
@@ -113,6 +121,9 @@ fn prove(selection: &Selection) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Skipped(format!("there is no package {PACKAGE} yet")));
     };
     let mut rows = Vec::new();
+    if Selection::takes(selection.leg.as_deref(), "check") && selection.is_of_no_peer() {
+        rows.extend(check::run(&metadata)?);
+    }
     if Selection::takes(selection.leg.as_deref(), "interop") {
         rows.extend(interop::run(selection, &metadata, programs)?);
     }
