@@ -3,7 +3,8 @@
 //
 // Adapter: revision, serverInfo, capabilities, ping(), list(kind, cursor) -> page, callTool(params, options),
 // readResource(uri), getPrompt(params), complete(params), setLevel(level), subscribe(uri),
-// unsubscribe(uri), raw(method, params), answers {sample, elicit, roots}, inbox (an Inbox).
+// unsubscribe(uri), raw(method, params), tasks {call(params, options) -> messages, get(id), list(), cancel(id)} where the
+// SDK has them, answers {sample, elicit, roots}, inbox (an Inbox).
 import assert from "node:assert/strict";
 
 const WAIT_MS = 10_000;
@@ -155,6 +156,7 @@ export async function runChecks(peer, options, more = async () => {}) {
   const profiles = [
     ["everything", "test_simple_text", everything],
     ["interop", "echo", interop],
+    ...(peer.tasks && peer.capabilities.tasks?.requests?.tools?.call ? [["tasks", "task_report", tasks]] : []),
   ];
   let ran = 0;
   for (const [profile, marker, run] of profiles) {
@@ -572,5 +574,59 @@ async function interop({ peer, options, tools, has, check, call, progressOf }) {
       argument: { name: "name", value: "Al" },
     });
     assert.deepEqual(completion.values, ["Alice", "Alan"]);
+  });
+}
+
+/** Tools that run as tasks. */
+async function tasks({ peer, check, call }) {
+  /** Runs one as a task; resolves to what it came to and the statuses on the way. */
+  const run = async (name) => {
+    const statuses = [];
+    let id;
+    for await (const message of peer.tasks.call({ name, arguments: {} }, { task: { ttl: 60_000 } })) {
+      if (message.type === "taskCreated") id = message.task.taskId;
+      if (message.type === "taskStatus") statuses.push(message.task.status);
+      if (message.type === "error") throw message.error;
+      if (message.type === "result") return { id, statuses, result: message.result };
+    }
+    throw new Error("it ended without a result");
+  };
+  await check("task", async () => {
+    const { id, statuses, result } = await run("task_report");
+    assert.equal(text(result), "reported");
+    assert.equal(statuses[0], "working");
+    assert.equal(statuses.at(-1), "completed");
+    assert.deepEqual(result._meta["io.modelcontextprotocol/related-task"], { taskId: id });
+    const task = await peer.tasks.get(id);
+    assert.deepEqual([task.taskId, task.status, task.ttl], [id, "completed", 60_000]);
+    assert.ok((await peer.tasks.list()).tasks.some((other) => other.taskId === id));
+  });
+  await check("task that asks", async () => {
+    peer.answers.elicit = ({ _meta }) => {
+      assert.ok(_meta["io.modelcontextprotocol/related-task"].taskId.length > 0);
+      return { action: "accept", content: { name: "Ada" } };
+    };
+    const { statuses, result } = await run("task_ask");
+    assert.equal(text(result), "Hello, Ada!");
+    assert.ok(statuses.includes("input_required"), String(statuses));
+  });
+  await check("task canceled", async () => {
+    const { task } = await peer.raw("tools/call", { name: "task_slow", arguments: {}, task: { ttl: 60_000 } });
+    assert.equal((await peer.tasks.cancel(task.taskId)).status, "cancelled");
+    assert.equal((await peer.tasks.get(task.taskId)).status, "cancelled");
+    await fails(peer.tasks.cancel(task.taskId), -32602);
+    await fails(peer.tasks.get("no-such-task"), -32602);
+  });
+  await check("task that has to be one", async () => {
+    await fails(peer.raw("tools/call", { name: "task_ask", arguments: {} }), -32601);
+    await fails(peer.raw("tools/call", { name: "task_sample", arguments: {}, task: {} }), -32601);
+  });
+  await check("task of the client", async () => {
+    peer.answers.sample = () => ({
+      role: "assistant",
+      content: { type: "text", text: "sampled" },
+      model: "none",
+    });
+    assert.equal(text(await call("task_sample", {})), "sampled");
   });
 }

@@ -1,5 +1,6 @@
 // A client on @modelcontextprotocol/sdk 1.x.
 import { UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
+import { InMemoryTaskStore } from "@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -20,9 +21,25 @@ const answers = { roots: [] };
 
 const client = new Client(
   { name: "interop-ts1", version: "1.0.0" },
-  { capabilities: { sampling: {}, elicitation: { form: {} }, roots: { listChanged: true } } },
+  {
+    capabilities: {
+      sampling: {},
+      elicitation: { form: {} },
+      roots: { listChanged: true },
+      tasks: { list: {}, cancel: {}, requests: { sampling: { createMessage: {} } } },
+    },
+    // Without a queue of messages: with one, this SDK keeps its answers to questions of the server's tasks.
+    taskStore: new InMemoryTaskStore(),
+  },
 );
-client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => answers.sample(params));
+client.setRequestHandler(CreateMessageRequestSchema, async ({ params }, { taskStore }) => {
+  if (!params.task) return answers.sample(params);
+  const task = await taskStore.createTask({ ttl: params.task.ttl, pollInterval: 50 });
+  setTimeout(async () => {
+    await taskStore.storeTaskResult(task.taskId, "completed", await answers.sample(params));
+  }, 100);
+  return { task };
+});
 client.setRequestHandler(ElicitRequestSchema, ({ params }) => answers.elicit(params));
 client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: answers.roots }));
 // The SDK's own progress callback misses what arrives in one chunk with the response.
@@ -76,6 +93,12 @@ const failures = await runChecks(
     setLevel: (level) => client.setLoggingLevel(level),
     subscribe: (uri) => client.subscribeResource({ uri }),
     unsubscribe: (uri) => client.unsubscribeResource({ uri }),
+    tasks: {
+      call: (params, options) => client.experimental.tasks.callToolStream(params, undefined, options),
+      get: (id) => client.experimental.tasks.getTask(id),
+      list: () => client.experimental.tasks.listTasks(),
+      cancel: (id) => client.experimental.tasks.cancelTask(id),
+    },
     raw: (method, params) => client.request({ method, params }, ResultSchema),
   },
   options,

@@ -1,10 +1,11 @@
 // A server on @modelcontextprotocol/sdk 1.x: `stdio`, `http`, `sse`, or `oauth` for one on HTTP that wants a token.
+import { InMemoryTaskMessageQueue, InMemoryTaskStore } from "@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js";
 import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
-import { SubscribeRequestSchema, UnsubscribeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { ElicitResultSchema, SubscribeRequestSchema, UnsubscribeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 import { serveHttp, serveSse } from "./http.mjs";
 import { serveProtected } from "./oauth-server.mjs";
@@ -18,7 +19,15 @@ let cancelled = 0;
 function newServer() {
   const server = new McpServer(
     { name: "interop-server-ts1", version: "1.0.0" },
-    { capabilities: { logging: {}, resources: { subscribe: true, listChanged: true } } },
+    {
+      capabilities: {
+        logging: {},
+        resources: { subscribe: true, listChanged: true },
+        tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+      },
+      taskStore: new InMemoryTaskStore(),
+      taskMessageQueue: new InMemoryTaskMessageQueue(),
+    },
   );
   const low = server.server;
   const subscribed = new Set();
@@ -121,6 +130,45 @@ function newServer() {
     server.registerTool("grown", { description: "Was added at run time" }, () => say("grown"));
     return say("grown");
   });
+
+  /** Registers a tool that runs as a task. */
+  const taskTool = (name, description, taskSupport, run) =>
+    server.experimental.tasks.registerToolTask(
+      name,
+      { description, execution: { taskSupport } },
+      {
+        createTask: async (extra) => {
+          const task = await extra.taskStore.createTask({ ttl: extra.taskRequestedTtl, pollInterval: 50 });
+          run(task.taskId, extra).then(
+            (result) => extra.taskStore.storeTaskResult(task.taskId, "completed", result),
+            // It was cancelled.
+            () => {},
+          ).catch(() => {});
+          return { task };
+        },
+        getTask: ({ taskId, taskStore }) => taskStore.getTask(taskId),
+        getTaskResult: ({ taskId, taskStore }) => taskStore.getTaskResult(taskId),
+      },
+    );
+  taskTool("task_report", "Takes its time", "optional", async () => {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return say("reported");
+  });
+  taskTool("task_ask", "Asks the person, in a task", "required", async (taskId, { sendRequest }) => {
+    const { action, content } = await sendRequest(
+      {
+        method: "elicitation/create",
+        params: {
+          message: "What is your name?",
+          requestedSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
+        },
+      },
+      ElicitResultSchema,
+      { relatedTask: { taskId } },
+    );
+    return say(action === "accept" ? `Hello, ${content.name}!` : `no answer: ${action}`);
+  });
+  taskTool("task_slow", "Waits for long", "optional", () => new Promise(() => {}));
 
   low.setRequestHandler(SubscribeRequestSchema, ({ params }) => {
     subscribed.add(params.uri);

@@ -6,6 +6,7 @@ mod interop;
 mod prompts;
 mod protected;
 mod resources;
+mod tasks;
 mod tools;
 
 use mcp_server::Server;
@@ -28,5 +29,6 @@ pub fn server() -> Server {
     let server = elicit::add(server);
     let server = resources::add(server);
     let server = prompts::add(server);
+    let server = tasks::add(server);
     interop::add(server)
 }

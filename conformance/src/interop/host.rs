@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcp_client::{Client, ConnectError, Context, HandlerError};
+use mcp_client::{Client, ConnectError, Context, HandlerError, TaskConfig};
 use mcp_jsonrpc::link::v1::Link;
 use mcp_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitResult,
@@ -29,6 +29,7 @@ impl Host {
         Client::builder("mcp-interop", env!("CARGO_PKG_VERSION"))
             .on_sampling(sample)
             .on_elicitation(fill_in)
+            .tasks(TaskConfig::new().with_poll_interval(Duration::from_millis(50)))
             .roots(vec![Root::new("file:///workspace")])
             .on_log(move |message| logs.hear(format!("log {}", message.data.as_raw())))
             .on_tools_changed(move |_| {
