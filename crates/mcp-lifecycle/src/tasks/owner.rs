@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mcp_jsonrpc::Extensions;
+use mcp_jsonrpc::service::v1::PeerOutlet;
 
 use crate::v1::Owner;
 use crate::{Requestor, Session};
@@ -15,6 +16,10 @@ pub(crate) fn owner_of(extensions: &Extensions) -> Owner {
     let Some(session) = Session::of(extensions) else { return Owner::anyone() };
     if let Some(id) = session.id() {
         return Owner::named(format!("session:{id}"));
+    }
+    // Where nothing leads back to the client there is no pipe: this session ends with its exchange.
+    if extensions.get::<PeerOutlet>().is_none() {
+        return Owner::anyone();
     }
     match session.attach(Pipe::new) {
         Ok(Pipe(number)) => Owner::named(format!("pipe:{number}")),
@@ -36,10 +41,28 @@ impl Pipe {
 mod tests {
     use std::sync::Arc;
 
+    use mcp_jsonrpc::service::v1::{Ask, AskError, BoxFuture, Outlet, TrySendError};
+    use mcp_jsonrpc::{Outgoing, Response};
     use mcp_types::Revision;
 
     use super::*;
     use crate::Caller;
+
+    struct Nowhere;
+
+    impl Outlet for Nowhere {
+        fn try_notify(&self, _: Outgoing) -> Result<(), TrySendError> {
+            Err(TrySendError::Closed)
+        }
+
+        fn ask(&self, _: Ask) -> BoxFuture<'_, Result<Response, AskError>> {
+            Box::pin(async { Err(AskError::Unavailable) })
+        }
+
+        fn is_closed(&self) -> bool {
+            true
+        }
+    }
 
     fn facts(session: Option<Option<&str>>, requestor: Option<&str>) -> Extensions {
         let mut facts = Extensions::new();
@@ -68,9 +91,16 @@ mod tests {
 
     #[test]
     fn a_pipe_is_one_requestor_for_as_long_as_it_lasts() {
-        let (one, other) = (facts(Some(None), None), facts(Some(None), None));
+        let pipe = || {
+            let mut facts = facts(Some(None), None);
+            facts.insert(PeerOutlet::new(Arc::new(Nowhere)));
+            facts
+        };
+        let (one, other) = (pipe(), pipe());
         assert_eq!(owner_of(&one), owner_of(&one));
         assert_ne!(owner_of(&one), owner_of(&other));
         assert!(owner_of(&facts(None, None)).is_anyone());
+        // The handshake of a transport that keeps no sessions.
+        assert!(owner_of(&facts(Some(None), None)).is_anyone());
     }
 }
