@@ -3,7 +3,7 @@
 #![cfg(test)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests, too")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper::header::HeaderValue;
@@ -16,8 +16,10 @@ use mcp_transport_http::client::{Config, HttpConnector};
 use mcp_transport_http::server::{Endpoint, Listener, Sessions};
 use mcp_transport_http::v1::{Admission, Guard, Principal, Refusal, Step};
 use mcp_types::{
-    ElicitAction, ElicitRequestFormParams, ElicitResult, OrderedMap, RequestedSchema, TaskStatus,
+    ElicitAction, ElicitRequestFormParams, ElicitResult, OrderedMap, RequestedSchema, Task,
+    TaskStatus,
 };
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::Notify;
 
 /// Who calls is whoever the header says.
@@ -49,7 +51,8 @@ async fn listen(go: Arc<Notify>, guarded: bool, stateless: bool) -> String {
         )
         .with_tool(
             ToolEntry::new("ask", |cx: Context| async move {
-                let form = ElicitRequestFormParams::new("?", RequestedSchema::new(OrderedMap::new()));
+                let form =
+                    ElicitRequestFormParams::new("?", RequestedSchema::new(OrderedMap::new()));
                 Ok::<_, mcp_server::ToolError>(cx.elicit(form).await?.action.to_string())
             })
             .task_support(TaskSupport::Required),
@@ -77,6 +80,7 @@ async fn client(url: &str, name: Option<&'static str>) -> Client {
     let link = HttpConnector::new(url, config).unwrap().link();
     Client::builder("test", "1")
         .on_elicitation(|_, _| async { Ok(ElicitResult::new(ElicitAction::Decline)) })
+        .on_task_status(|task| TOLD.lock().unwrap().push(task))
         .connect(link)
         .await
         .unwrap()
@@ -121,7 +125,7 @@ async fn a_task_outlives_its_session_and_belongs_to_its_principal() {
     bob.close().await;
 }
 
-// Shows: TASK-082, TASK-087
+// Shows: TASK-036, TASK-082, TASK-087
 #[tokio::test]
 async fn without_a_principal_it_belongs_to_its_session() {
     let url = listen(Arc::default(), false, false).await;
@@ -132,6 +136,44 @@ async fn without_a_principal_it_belongs_to_its_session() {
     // A question of a task finds the client by the request for its result.
     one.list_tools().await.unwrap();
     assert_eq!(one.call_tool("ask").text().await.unwrap(), "decline");
+    // And where tasks stand is told on the stream that belongs to no request.
+    let heard = async {
+        while !TOLD.lock().unwrap().iter().any(|task| task.status == TaskStatus::InputRequired) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), heard).await.unwrap();
+}
+
+/// What was said about tasks without being asked.
+static TOLD: Mutex<Vec<Task>> = Mutex::new(Vec::new());
+
+// Shows: TASK-037
+#[tokio::test]
+async fn a_look_at_a_task_is_answered_by_json_and_no_stream() {
+    let url = listen(Arc::default(), false, true).await;
+    let client = client(&url, None).await;
+    let task = client.call_tool("slow").as_task().await.unwrap();
+    let address = url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
+    for method in ["tasks/get", "tasks/cancel"] {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"taskId":"{}"}}}}"#,
+            task.id()
+        );
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-11-25\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+        socket.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.contains(r#""status":""#), "{answer}");
+        let head = answer.split("\r\n\r\n").next().unwrap().to_ascii_lowercase();
+        assert!(head.contains("content-type: application/json"), "{head}");
+    }
 }
 
 // Shows: TASK-083, TASK-086

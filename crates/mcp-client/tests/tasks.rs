@@ -49,7 +49,7 @@ fn tool(name: &str, support: &str) -> Value {
 }
 
 // Shows: FC-049, TASK-012, TASK-015, TASK-016, TASK-020, TASK-021, TASK-022, TASK-026, TASK-040,
-// TASK-056
+// TASK-025, TASK-056, PROGRESS-003, PROGRESS-013
 #[tokio::test(start_paused = true)]
 async fn a_task_is_looked_at_as_often_as_the_server_wishes_and_fetched_when_it_is_time() {
     let (client, mut server) = connect().await;

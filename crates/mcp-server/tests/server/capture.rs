@@ -22,13 +22,19 @@ struct Kept {
 }
 
 impl Capture {
+    /// What this crate says.
     pub(crate) fn start() -> Self {
+        Self::of("mcp_server")
+    }
+
+    /// What the modules say whose names begin like this.
+    pub(crate) fn of(target: &'static str) -> Self {
         // Where there is one subscriber only, a place in the code that is first reached on another
         // thread is taken for one that nobody is interested in. So there are two.
         static SECOND: OnceLock<Dispatch> = OnceLock::new();
-        SECOND.get_or_init(|| Dispatch::new(Keeper(Arc::default())));
+        SECOND.get_or_init(|| Dispatch::new(Keeper(Arc::default(), "")));
         let kept = Arc::new(Mutex::new(Kept::default()));
-        let guard = tracing::subscriber::set_default(Keeper(Arc::clone(&kept)));
+        let guard = tracing::subscriber::set_default(Keeper(Arc::clone(&kept), target));
         Self { kept, _guard: guard }
     }
 
@@ -43,7 +49,7 @@ impl Capture {
     }
 }
 
-struct Keeper(Arc<Mutex<Kept>>);
+struct Keeper(Arc<Mutex<Kept>>, &'static str);
 
 struct Fields<'a>(&'a mut BTreeMap<String, String>);
 
@@ -59,7 +65,7 @@ impl Visit for Fields<'_> {
 
 impl Subscriber for Keeper {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("mcp_server")
+        metadata.target().starts_with(self.1)
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {

@@ -14,6 +14,7 @@ use mcp_types::{
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use crate::capture::Capture;
 use crate::wire::Wire;
 
 const RELATED: &str = "io.modelcontextprotocol/related-task";
@@ -488,7 +489,7 @@ async fn a_task_that_asks_needs_input_until_it_is_answered() {
     assert_eq!(withdrawn["params"]["requestId"], asked["id"]);
 }
 
-// Shows: TASK-023, TASK-024, TASK-053, TASK-061, PROGRESS-014, PROGRESS-015
+// Shows: TASK-023, TASK-024, TASK-053, TASK-061, PROGRESS-013, PROGRESS-014, PROGRESS-015
 #[tokio::test]
 async fn what_a_task_reports_and_where_it_stands_is_told() {
     let server = server(Arc::default(), TaskConfig::new());
@@ -642,4 +643,53 @@ async fn a_question_that_runs_as_a_task_of_the_client_is_looked_at_and_fetched()
         let answer = wire.response(call).await;
         assert_eq!(answer["result"]["isError"] != true, fits, "{answer}");
     }
+}
+
+// Shows: TASK-095, TASK-096, TASK-097, TASK-098, TASK-099, TASK-100
+#[tokio::test]
+async fn what_becomes_of_tasks_is_logged_on_both_sides_and_whose_they_are() {
+    let capture = Capture::of("mcp_");
+    let server = server(Arc::default(), quiet().with_poll_interval(Duration::from_millis(10)));
+    let mut wire = Wire::open_with(
+        &server,
+        "2025-11-25",
+        json!({}),
+        ServeOptions::new().know(Requestor::new("alice".to_owned())),
+        64,
+    )
+    .await;
+    let task = start(&mut wire, "slow").await;
+    assert_eq!(server.running_tasks(), 1);
+    wire.call("tasks/cancel", json!({"taskId": task["taskId"]})).await;
+    get(&mut wire, &json!("guessed")).await;
+    let task = start(&mut wire, "fails").await;
+    wire.call("tasks/result", json!({"taskId": task["taskId"]})).await;
+    let said = capture.events();
+    for part in [
+        "a request runs as a task",
+        "a task is cancelled",
+        "a task has ended",
+        "what a task came to is fetched",
+        "a task that is not there for them",
+    ] {
+        let line = said.iter().find(|line| line.contains(part)).unwrap_or_else(|| panic!("{part}"));
+        assert!(line.contains("alice"), "{line}");
+    }
+    // The id may open what it names.
+    let secret = task["taskId"].as_str().unwrap();
+    assert!(!said.iter().any(|line| line.contains(secret)), "{said:?}");
+    // The other side, which has to find its tasks again.
+    let client = mcp_client::Client::builder("c", "1").connect(server.connect()).await.unwrap();
+    let mut task = client.call_tool("fails").as_task().await.unwrap();
+    task.result().await.unwrap();
+    let id = task.id().as_str();
+    for part in ["a call runs as a task", "a task stands elsewhere", "what a task came to is here"]
+    {
+        let line = said_of(&capture, part);
+        assert!(line.contains(id), "{line}");
+    }
+}
+
+fn said_of(capture: &Capture, part: &str) -> String {
+    capture.events().into_iter().find(|line| line.contains(part)).unwrap()
 }
