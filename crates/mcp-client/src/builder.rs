@@ -20,11 +20,12 @@ use mcp_types::{
 
 #[cfg(feature = "tokio")]
 use crate::ConnectError;
-use crate::catch::catching_now;
+use crate::catch::{catching, catching_now};
 use crate::client::Inner;
 use crate::connect::{Connecting, Driving};
 use crate::context::Context;
 use crate::handler::Closures;
+use crate::host::{ApproveCall, CallWish};
 use crate::list::{Caches, ListLimits};
 use crate::notice::Notice;
 use crate::progress::Watches;
@@ -70,6 +71,7 @@ pub struct Builder {
     close_timeout: Duration,
     list_limits: ListLimits,
     driver: DriverConfig,
+    approve_call: Option<Box<ApproveCall>>,
     #[cfg(feature = "tasks")]
     tasks: Option<mcp_lifecycle::tasks::TaskConfig>,
 }
@@ -89,6 +91,7 @@ impl Builder {
             close_timeout: Self::CLOSE_TIMEOUT,
             list_limits: ListLimits::new(),
             driver: DriverConfig::new(),
+            approve_call: None,
             #[cfg(feature = "tasks")]
             tasks: None,
         }
@@ -221,6 +224,37 @@ impl Builder {
     /// Asks before a server's request for sampling, elicitation or roots reaches its handler.
     pub fn approver(mut self, approver: impl Approver) -> Self {
         self.handlers.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Asks before a tool is called, with its arguments at hand; [`ClientError::NotApproved`] is
+    /// what a refused call comes to, and nothing is sent. A panic refuses. Every call is asked
+    /// about, also one that runs as a task, whoever in this program makes it.
+    ///
+    /// ```
+    /// # use mcp_client::Client;
+    /// use mcp_client::host::{ToolHints, Trust};
+    /// use mcp_client::v1::Decision;
+    ///
+    /// let builder = Client::builder("my-app", "1.0").approve_calls(|wish, _client| async move {
+    ///     let tame = wish.listed.map(|tool| ToolHints::of(&tool, Trust::Trusted).read_only);
+    ///     if tame == Some(true) { Decision::Allow } else { Decision::Refuse }
+    /// });
+    /// ```
+    ///
+    /// Specification: [tools](https://modelcontextprotocol.io/specification/2025-11-25/server/tools#user-interaction-model).
+    pub fn approve_calls<F, Fut>(mut self, approve: F) -> Self
+    where
+        F: Fn(CallWish, Client) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Decision> + Send + 'static,
+    {
+        self.approve_call = Some(Box::new(move |wish, client| {
+            let deciding = catching_now(|| approve(wish, client));
+            Box::pin(async move {
+                let Ok(deciding) = deciding else { return Decision::Refuse };
+                catching(|| Box::pin(deciding)).await.unwrap_or(Decision::Refuse)
+            })
+        }));
         self
     }
 
@@ -466,6 +500,7 @@ impl Builder {
             list_limits: self.list_limits,
             close_timeout: self.close_timeout,
             announces_roots,
+            approve_call: self.approve_call,
             closing: OnceLock::new(),
         });
         // Nobody else has it yet.

@@ -9,7 +9,7 @@ use mcp_jsonrpc::{Name, Outgoing, RawJson};
 use mcp_lifecycle::v1::{Clock, SchemaError, SchemaValidator};
 use mcp_lifecycle::{ClientHandle, GateError, Negotiated, Timeouts};
 use mcp_types::{
-    ClientCapabilities, CompletionArgument, CompletionReference, Cursor, Implementation,
+    ClientCapabilities, CompletionArgument, CompletionReference, Cursor, Implementation, JsonValue,
     LoggingLevel, Method, Prompt, PromptReference, ReadResourceRequestParams, ReadResourceResult,
     Request, Resource, ResourceTemplate, ResourceTemplateReference, ResourceUri, Revision,
     ServerCapabilities, SetLevelRequestParams, SubscribeRequestParams, Task, TaskSupport, Tool,
@@ -17,10 +17,12 @@ use mcp_types::{
 };
 
 use crate::call::{self, Call, CompleteCall, PromptCall, ToolCall};
+use crate::host::{ApproveCall, CallWish};
 use crate::list::{Caches, ListCall, ListLimits, Listed, Listing, PageCall, Promise};
 use crate::progress::Watches;
 use crate::task::Farewells;
 use crate::timer::Timers;
+use crate::v1::{BoxFuture, Decision};
 use crate::{Builder, ClientError};
 
 /// A conversation with one server.
@@ -70,6 +72,8 @@ pub(crate) struct Inner {
     pub(crate) list_limits: ListLimits,
     pub(crate) close_timeout: Duration,
     pub(crate) announces_roots: bool,
+    /// Asked before a tool is called.
+    pub(crate) approve_call: Option<Box<ApproveCall>>,
     /// Until when the conversation may go on, once it is being closed.
     pub(crate) closing: OnceLock<Instant>,
 }
@@ -401,6 +405,21 @@ impl Client {
             Ok(()) | Err(GateError::Closed) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Asks whether a tool may be called, where somebody is to be asked.
+    pub(crate) fn approve_call(
+        &self,
+        tool: &ToolName,
+        arguments: impl FnOnce() -> Result<JsonValue, serde_json::Error>,
+    ) -> Option<Result<BoxFuture<'static, Decision>, serde_json::Error>> {
+        let approve = self.0.inner.approve_call.as_ref()?;
+        Some(arguments().map(|arguments| {
+            let known = self.known::<Tool>();
+            let listed = known
+                .and_then(|(tools, _)| tools.iter().find(|known| known.name == *tool).cloned());
+            approve(CallWish::new(tool.clone(), arguments, listed), self.clone())
+        }))
     }
 
     /// Whether a tool that was listed runs as a task, and maybe only so.

@@ -89,6 +89,12 @@ pub enum ClientError {
         /// What is wrong with the schema.
         source: SchemaError,
     },
+    /// The person, or the policy, does not want the tool to be called. Nothing was sent.
+    #[error("the call of `{tool}` was not approved")]
+    NotApproved {
+        /// The tool.
+        tool: ToolName,
+    },
     /// The tool doesn't run as a task, as the server has said when its tools were listed. Nothing
     /// was sent.
     #[error("the tool `{tool}` does not run as a task")]
@@ -123,6 +129,7 @@ impl ClientError {
             | Self::ToolFailed { .. }
             | Self::Output { .. }
             | Self::OutputSchema { .. }
+            | Self::NotApproved { .. }
             | Self::NotAsTask { .. }
             | Self::NotParsed { .. } => false,
         }

@@ -89,6 +89,7 @@ pub use roots::{RootList, RootsChanges};
 
 pub mod config;
 pub mod form;
+pub mod host;
 pub mod v1;
 
 #[cfg(feature = "tokio")]

@@ -10,8 +10,10 @@ mod common;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use common::{Heard, Server, builder, connect, connect_to, everything, settle};
+use mcp_client::host::RateLimit;
 use mcp_client::v1::{BoxFuture, Decision, SamplingHandler, Wish};
 use mcp_client::{Context, HandlerError, RootList};
 use mcp_jsonrpc::{ErrorObject, RequestId};
@@ -562,4 +564,40 @@ async fn an_error_of_no_request_is_told_and_settles_nothing() {
     assert_eq!(heard.recv().await, Some((-32700, "Parse error".to_owned())));
     assert_eq!(heard.recv().await.map(|(code, _)| code), Some(-32601));
     assert!(!client.is_closed());
+}
+
+// Shows: SAMPLING-045, ELICIT-055
+#[tokio::test(start_paused = true)]
+async fn what_comes_too_often_does_not_reach_its_handler() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let (models, people) = (Arc::clone(&seen), Arc::clone(&seen));
+    let limit = RateLimit::new(2, Duration::from_secs(10));
+    let builder = builder()
+        .approver(limit.then(|_: Wish, _: Context| async { Decision::Allow }))
+        .on_sampling(move |_, _| {
+            models.fetch_add(1, Ordering::Relaxed);
+            async { Err(HandlerError::refused()) }
+        })
+        .on_elicitation(move |_, _| {
+            people.fetch_add(1, Ordering::Relaxed);
+            async { Ok(ElicitResult::new(ElicitAction::Cancel)) }
+        });
+    let (_client, mut server) = connect(builder).await;
+    let question = json!({
+        "message": "?", "requestedSchema": {"type": "object", "properties": {}},
+    });
+    let mut id = 0;
+    for (wait, reached) in [(0, 1), (0, 2), (0, 2), (10, 3), (0, 3), (20, 4), (0, 5), (0, 5)] {
+        tokio::time::sleep(Duration::from_secs(wait)).await;
+        id += 1;
+        server.ask(id, "elicitation/create", question.clone()).await;
+        let answer = server.answered(id).await.unwrap();
+        let before = seen.load(Ordering::Relaxed);
+        assert_eq!(before, reached);
+        assert!(answer["action"] == "cancel" || answer["action"] == "decline");
+    }
+    // The model has an allowance of its own.
+    server.ask(100, "sampling/createMessage", json!({"messages": [], "maxTokens": 1})).await;
+    assert!(server.answered(100).await.is_err());
+    assert_eq!(seen.load(Ordering::Relaxed), 6);
 }

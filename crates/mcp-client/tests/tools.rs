@@ -9,6 +9,9 @@
 mod common;
 
 use common::{Server, builder, connect, connect_to, everything};
+use std::sync::{Arc, Mutex};
+
+use mcp_client::v1::Decision;
 use mcp_client::{Client, ClientError, OutputError};
 use mcp_types::{ContentBlock, Tool};
 use serde::{Deserialize, Serialize};
@@ -243,4 +246,39 @@ async fn without_a_validator_only_the_presence_counts() {
     result.unwrap();
     let (result, _) = call(&mut server, client.call_tool("t"), json!({"content": []})).await;
     assert!(matches!(result, Err(ClientError::Output { .. })));
+}
+
+// Shows: TOOLS-001, TOOLS-004
+#[tokio::test]
+async fn a_tool_is_called_only_when_that_was_approved() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let keep = Arc::clone(&asked);
+    let builder = builder().approve_calls(move |wish, client| {
+        assert_eq!(client.server().name, "scripted");
+        let listed = wish.listed.is_some();
+        let arguments = serde_json::to_value(&wish.arguments).unwrap();
+        keep.lock().unwrap().push((wish.tool.as_str().to_owned(), arguments, listed));
+        assert!(wish.tool != "panics", "on purpose");
+        async move {
+            tokio::task::yield_now().await;
+            if wish.tool == "good" { Decision::Allow } else { Decision::Refuse }
+        }
+    });
+    let (client, mut server) = connect(builder).await;
+    list(&client, &mut server, json!([{"name": "good", "inputSchema": {"type": "object"}}])).await;
+    let (result, params) =
+        call(&mut server, client.call_tool("good").arg("a", 1), json!({"content": []})).await;
+    assert!(result.is_ok() && params["arguments"] == json!({"a": 1}));
+    for tool in ["bad", "panics"] {
+        let error = client.call_tool(tool).await.unwrap_err();
+        assert!(matches!(error, ClientError::NotApproved { .. }), "{error}");
+        let error = client.call_tool(tool).as_task().await.unwrap_err();
+        assert!(matches!(error, ClientError::NotApproved { .. }), "{error}");
+        assert!(!error.is_retryable());
+    }
+    assert!(server.is_quiet(), "nothing was sent");
+    let asked = asked.lock().unwrap();
+    assert_eq!(asked[0], ("good".to_owned(), json!({"a": 1}), true));
+    assert_eq!(asked[1], ("bad".to_owned(), json!({}), false));
+    assert_eq!(asked.len(), 5);
 }

@@ -80,6 +80,7 @@ pub use crate::{
 };
 
 pub mod error_code;
+pub mod file_uri;
 pub mod history;
 
 mod project;

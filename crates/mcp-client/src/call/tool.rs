@@ -17,6 +17,7 @@ use super::calling::Calling;
 use super::options::{self, Options};
 use crate::list::Promise;
 use crate::task::{self, TaskCall};
+use crate::v1::Decision;
 use crate::{Client, ClientError, Progress};
 
 /// A call of a tool: sent by `.await`ing it, after its arguments and options were set.
@@ -207,10 +208,65 @@ impl<'p> IntoFuture for ToolCall<'p> {
 
     fn into_future(self) -> ToolCalling<'p> {
         let name = self.name.clone();
+        if let Some(decision) = self.decision() {
+            let run = async move {
+                approved(&self.name, &self.client, decision).await?;
+                self.send().await
+            };
+            return ToolCalling { run: Run::Boxed(Box::pin(run)), name, promise: None };
+        }
+        self.send()
+    }
+}
+
+/// Asks the person, or the policy, about a call.
+async fn approved(name: &ToolName, client: &Client, decision: Decided) -> Result<(), ClientError> {
+    let decision = decision.map_err(|source| {
+        let method = Name::from_static(Method::ToolsCall.as_str());
+        ClientError::Encode { method, source }
+    })?;
+    if decision.await == Decision::Allow {
+        return Ok(());
+    }
+    tracing::info!(tool = %name, server = %client.server().name, "a call is not approved");
+    Err(ClientError::NotApproved { tool: name.clone() })
+}
+
+/// A question to whoever approves, or why it can't be put.
+type Decided = Result<BoxFuture<'static, Decision>, serde_json::Error>;
+
+/// For those who run the call otherwise.
+impl<'p> ToolCall<'p> {
+    pub(crate) const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The question whether it may be made, where that is to be asked.
+    fn decision(&self) -> Option<Decided> {
+        self.client.approve_call(&self.name, || match &self.arguments {
+            Arguments::Members(members) => JsonValue::from_serialize(members),
+            Arguments::Whole(whole) => Ok(whole.clone()),
+        })
+    }
+
+    /// The same, to be waited for.
+    pub(crate) fn approve(&self) -> impl Future<Output = Result<(), ClientError>> + Send + use<> {
+        let (decision, name, client) = (self.decision(), self.name.clone(), self.client.clone());
+        async move {
+            match decision {
+                Some(decision) => approved(&name, &client, decision).await,
+                None => Ok(()),
+            }
+        }
+    }
+
+    /// Sends it: whether it may be made was asked.
+    fn send(self) -> ToolCalling<'p> {
+        let name = self.name.clone();
         if self.client.knows_as_task(&name) == Some(TaskSupport::Required)
             && self.client.check(Some(Method::ToolsCall), true).is_ok()
         {
-            let run = Run::AsTask(Box::pin(task::run(self.as_task())));
+            let run = Run::Boxed(Box::pin(task::run(TaskCall::new(self))));
             return ToolCalling { run, name, promise: None };
         }
         let promise = match self.promise() {
@@ -222,13 +278,6 @@ impl<'p> IntoFuture for ToolCall<'p> {
             }
         };
         ToolCalling { run: Run::Plain(self.start(None, super::parse)), name, promise }
-    }
-}
-
-/// For those who run the call otherwise.
-impl<'p> ToolCall<'p> {
-    pub(crate) const fn client(&self) -> &Client {
-        &self.client
     }
 
     pub(crate) const fn name(&self) -> &ToolName {
@@ -284,7 +333,7 @@ pub struct ToolCalling<'p> {
 enum Run<'p> {
     Plain(Calling<'p, CallToolResult>),
     /// What it comes to was looked at.
-    AsTask(BoxFuture<'p, Result<CallToolResult, ClientError>>),
+    Boxed(BoxFuture<'p, Result<CallToolResult, ClientError>>),
 }
 
 impl Future for ToolCalling<'_> {
@@ -294,7 +343,7 @@ impl Future for ToolCalling<'_> {
         let this = self.get_mut();
         let result = match &mut this.run {
             Run::Plain(calling) => ready!(Pin::new(calling).poll(cx))?,
-            Run::AsTask(running) => return running.as_mut().poll(cx),
+            Run::Boxed(running) => return running.as_mut().poll(cx),
         };
         let broken = match &this.promise {
             Some(promise) if !result.failed() => promise.check(&result).err(),

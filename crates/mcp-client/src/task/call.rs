@@ -68,7 +68,11 @@ impl<'p> IntoFuture for TaskCall<'p> {
     type IntoFuture = BoxFuture<'p, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.start())
+        let approve = self.call.approve();
+        Box::pin(async move {
+            approve.await?;
+            self.start().await
+        })
     }
 }
 

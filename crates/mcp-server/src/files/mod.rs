@@ -10,8 +10,8 @@ use std::sync::Arc;
 use mcp_types::{BlobResourceContents, ReadResourceResult, ResourceContents, TextResourceContents};
 
 use crate::resource::{InvalidTemplate, ReadRequest, ResourceEntry, ResourceError, TemplateEntry};
-use crate::roots::encode;
 use crate::v1::{BoxFuture, ResourceProvider};
+use mcp_types::file_uri::encode;
 
 /// The files under a directory, as resources.
 ///

@@ -5,10 +5,7 @@
 mod cache;
 pub(crate) use cache::RootsCache;
 
-mod file_uri;
-#[cfg(feature = "files")]
-pub(crate) use file_uri::encode;
-pub use file_uri::{InvalidFileUri, path_of, uri_of};
+pub use mcp_types::file_uri::{InvalidFileUri, path_of, uri_of};
 
 mod inside;
 pub use inside::Inside;

@@ -1,3 +1,9 @@
+//! `file:` URIs and the paths they stand for, as roots have them.
+//!
+//! Nothing here looks at the file system.
+//!
+//! Specification: [roots](https://modelcontextprotocol.io/specification/2025-11-25/client/roots).
+
 use std::path::{Path, PathBuf};
 
 /// A text that is no `file:` URI, or one of a file that can't be reached from here.
@@ -62,8 +68,8 @@ pub fn uri_of(path: &Path) -> Result<String, InvalidFileUri> {
     Ok(uri)
 }
 
-/// Appends a path in which everything is encoded that isn't plain.
-pub(crate) fn encode(path: &[u8], uri: &mut String) {
+/// Appends to `uri` the bytes of a path, in which everything is percent-encoded that isn't plain.
+pub fn encode(path: &[u8], uri: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     for byte in path {
         let plain = byte.is_ascii_alphanumeric() || b"/-._~!$&'()+,=@:".contains(byte);
