@@ -6,4 +6,5 @@ pub mod check;
 pub mod everything;
 pub mod interop;
 pub mod soak;
+pub mod twin;
 pub mod wire;

@@ -91,7 +91,6 @@ pub(crate) struct Body {
 
 impl Body {
     /// The body of a request.
-    #[allow(dead_code, reason = "the twins use it")]
     pub(crate) fn of_request(head: &Head, from: BufReader<TcpStream>) -> Self {
         Self::new(head, from, Framing::Length(0))
     }
@@ -176,7 +175,6 @@ pub(crate) struct Event {
 
 impl Event {
     /// As it goes over the wire.
-    #[allow(dead_code, reason = "the twins use it")]
     pub(crate) fn to_text(&self) -> String {
         let mut text = String::new();
         let fields =

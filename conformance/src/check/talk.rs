@@ -173,8 +173,9 @@ impl<'s> Talk<'s> {
             let body = answer.body.all()?;
             let text = String::from_utf8_lossy(&body);
             return match serde_json::from_slice::<Value>(&body) {
-                Ok(message) if self.status >= 400 => Ok(message),
-                Ok(message) if is_it(&message) => {
+                // A refusal's id may be missing; a result comes by 200 only.
+                Ok(message) if self.status >= 400 && message.get("error").is_some() => Ok(message),
+                Ok(message) if self.status == 200 && is_it(&message) => {
                     self.look(&message);
                     Ok(message)
                 }
@@ -419,7 +420,7 @@ fn usual(method: &str, request: &Value) -> Value {
 }
 
 /// A value that fits a field of a form.
-fn filled(field: &Value) -> Value {
+pub(crate) fn filled(field: &Value) -> Value {
     if let Some(default) = field.get("default") {
         return default.clone();
     }

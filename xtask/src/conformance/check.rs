@@ -11,6 +11,8 @@ use crate::{ci::counts::Counts, shell, workspace::Metadata};
 
 /// The program that checks.
 const CHECK: &str = "check";
+/// The program that breaks rules.
+const TWIN: &str = "twin";
 /// Our server.
 const SERVER: &str = "everything-server";
 
@@ -28,9 +30,18 @@ pub(super) fn run(metadata: &Metadata) -> anyhow::Result<Vec<Row>> {
     interop::build()?;
     let programs = metadata.target_directory.join("debug");
     Ok(vec![
-        row("our server, stdio, from outside", over_stdio(&programs)),
-        row("our server, http, from outside", over_http(&programs)),
+        row("check", "our server, stdio, from outside", over_stdio(&programs)),
+        row("check", "our server, http, from outside", over_http(&programs)),
     ])
+}
+
+/// Breaks one rule after the other, and sees whether the checks see it.
+pub(super) fn twins(metadata: &Metadata) -> anyhow::Result<Row> {
+    interop::build()?;
+    let programs = metadata.target_directory.join("debug");
+    let run =
+        || peer::check(Command::new(programs.join(TWIN)).arg("run").arg(programs.join(SERVER)));
+    Ok(row("twins", "broken servers, seen by the checks", Box::new(run)))
 }
 
 type Talk<'a> = Box<dyn FnOnce() -> anyhow::Result<peer::Report> + 'a>;
@@ -54,7 +65,7 @@ fn over_http(programs: &Path) -> Talk<'_> {
 }
 
 /// The line of the table, after what failed was said.
-fn row(what: &str, talk: Talk<'_>) -> Row {
+fn row(leg: &'static str, what: &str, talk: Talk<'_>) -> Row {
     let start = Instant::now();
     let report = talk().unwrap_or_else(|error| peer::Report {
         passed: Vec::new(),
@@ -64,5 +75,5 @@ fn row(what: &str, talk: Talk<'_>) -> Row {
         shell::say(format_args!("FAILED {what}: {line}"));
     }
     let counts = Counts { passed: report.passed.len(), failed: report.failures.len() };
-    Row { leg: "check", what: what.to_owned(), counts, time: start.elapsed() }
+    Row { leg, what: what.to_owned(), counts, time: start.elapsed() }
 }

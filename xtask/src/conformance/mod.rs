@@ -91,11 +91,11 @@ impl Selection {
 }
 
 /// The parts of the proof.
-const LEGS: &[&str] = &["check", "interop", "official"];
+const LEGS: &[&str] = &["check", "twins", "interop", "official"];
 
 /// `cargo xtask conformance check …` with words after it holds any server against the
 /// specification; without, ours. The other parts are
-/// `cargo xtask conformance [check|interop|official|inspector] [--peer P] [--role client|server]
+/// `cargo xtask conformance [check|twins|interop|official|inspector] [--peer P] [--role client|server]
 /// [--transport stdio|http|sse|oauth] [--write]`.
 pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
     if let Some((word, rest @ [_, ..])) = args.split_first()
@@ -123,6 +123,9 @@ fn prove(selection: &Selection) -> anyhow::Result<Outcome> {
     let mut rows = Vec::new();
     if Selection::takes(selection.leg.as_deref(), "check") && selection.is_of_no_peer() {
         rows.extend(check::run(&metadata)?);
+    }
+    if Selection::takes(selection.leg.as_deref(), "twins") && selection.is_of_no_peer() {
+        rows.push(check::twins(&metadata)?);
     }
     if Selection::takes(selection.leg.as_deref(), "interop") {
         rows.extend(interop::run(selection, &metadata, programs)?);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::super::talk::{Talk, is_error};
+use super::super::talk::{Talk, filled, is_error};
 use super::super::{Check, Fault, Outcome, Site, both, ensure, fail, skip};
 
 /// The conversation, and every tool.
@@ -285,17 +285,18 @@ pub(super) const CHECKS: &[Check] = &[
         "structured results fit the schema and are there as text",
         |site| {
             let (mut talk, tools) = tools(site)?;
-            let simple = |tool: &&Value| {
-                tool.get("outputSchema").is_some()
-                    && tool["inputSchema"]["required"].as_array().is_none_or(Vec::is_empty)
+            let Some(tool) = tools.iter().find(|tool| tool.get("outputSchema").is_some()) else {
+                return skip("no tool has an output schema");
             };
-            let Some(tool) = tools.iter().find(simple) else {
-                return skip("no tool without required arguments has an output schema");
-            };
-            let result =
-                talk.result("tools/call", json!({"name": tool["name"], "arguments": {}}))?;
+            let required = tool["inputSchema"]["required"].as_array().into_iter().flatten();
+            let arguments: serde_json::Map<_, _> = required
+                .filter_map(Value::as_str)
+                .map(|n| (n.to_owned(), filled(&tool["inputSchema"]["properties"][n])))
+                .collect();
+            let params = json!({"name": tool["name"], "arguments": arguments});
+            let result = talk.result("tools/call", params)?;
             if result["isError"] == true {
-                return skip("the tool fails without arguments");
+                return skip(format!("the tool fails with {arguments:?}"));
             }
             let structured = &result["structuredContent"];
             ensure(structured.is_object(), || result.to_string())?;
