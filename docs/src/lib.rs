@@ -26,6 +26,7 @@ pages! {
     guide_completion = "../guide/completion.md";
     guide_conversation = "../guide/conversation.md";
     guide_elicitation = "../guide/elicitation.md";
+    guide_hosts = "../guide/hosts.md";
     guide_logging = "../guide/logging.md";
     guide_prompts = "../guide/prompts.md";
     guide_resources = "../guide/resources.md";

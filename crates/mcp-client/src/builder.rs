@@ -18,8 +18,6 @@ use mcp_types::{
     SamplingCapability, Task,
 };
 
-#[cfg(feature = "tokio")]
-use crate::ConnectError;
 use crate::catch::{catching, catching_now};
 use crate::client::Inner;
 use crate::connect::{Connecting, Driving};
@@ -33,6 +31,8 @@ use crate::service::{ClientService, Handlers};
 use crate::task::Farewells;
 use crate::timer::Timers;
 use crate::v1::{Approver, Decision, ElicitationHandler, RootsProvider, SamplingHandler, Wish};
+#[cfg(feature = "tokio")]
+use crate::{ChangeKind, ConnectError};
 use crate::{Client, HandlerError};
 
 /// What a client is and does for its servers, before it is connected to one.
@@ -381,6 +381,13 @@ impl Builder {
     /// Specification: [task status notification](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task-status-notification).
     pub fn on_task_status(mut self, hear: impl Fn(Task) + Send + Sync + 'static) -> Self {
         self.handlers.task_status = Some(Box::new(hear));
+        self
+    }
+
+    /// Has each change of a list heard by a set of clients.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn observe(mut self, hear: impl Fn(ChangeKind) + Send + Sync + 'static) -> Self {
+        self.handlers.observer = Some(Box::new(hear));
         self
     }
 

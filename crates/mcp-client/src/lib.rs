@@ -64,6 +64,12 @@ pub use connect::{Connecting, Driving};
 mod call;
 pub use call::{Call, Calling, CompleteCall, PromptCall, ToolCall, ToolCalling, ToolValue};
 
+mod set;
+pub use set::{
+    ChangeKind, ClientSet, InSet, InvalidServerName, NoServer, ServerName, SetChange, SetError,
+    SetItem, SetListing,
+};
+
 mod task;
 #[cfg(feature = "tasks")]
 pub use mcp_lifecycle::tasks::{MemoryTaskStore, RunningTask, TaskConfig};

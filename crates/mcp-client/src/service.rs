@@ -16,6 +16,7 @@ use mcp_types::{
 };
 use serde_core::de::DeserializeOwned;
 
+use crate::ChangeKind;
 use crate::Client;
 use crate::catch::{Panicked, catching, catching_now};
 use crate::client::Inner;
@@ -44,8 +45,18 @@ pub(crate) struct Handlers {
     pub(crate) prompts_changed: Option<Notice>,
     pub(crate) resource_updated: Option<Box<Updated>>,
     pub(crate) elicitation_complete: Option<Box<dyn Fn(ElicitationId) + Send + Sync>>,
+    /// Hears of each list that has changed, beside what the host does about it.
+    pub(crate) observer: Option<Box<dyn Fn(ChangeKind) + Send + Sync>>,
     pub(crate) task_status: Option<Box<dyn Fn(Task) + Send + Sync>>,
     pub(crate) other_notification: Option<Box<dyn Fn(Notification) + Send + Sync>>,
+}
+
+impl Handlers {
+    fn observe(&self, kind: ChangeKind) {
+        if let Some(observe) = &self.observer {
+            observe(kind);
+        }
+    }
 }
 
 /// The client as a [`Service`].
@@ -135,14 +146,17 @@ impl ClientService {
             }
             Method::NotificationsToolsListChanged => {
                 client.caches.tools_changed();
+                self.duties.handlers.observe(ChangeKind::Tools);
                 return self.duties.handlers.tools_changed.as_ref().map(Change::List);
             }
             Method::NotificationsResourcesListChanged => {
                 client.caches.resources_changed();
+                self.duties.handlers.observe(ChangeKind::Resources);
                 return self.duties.handlers.resources_changed.as_ref().map(Change::List);
             }
             Method::NotificationsPromptsListChanged => {
                 client.caches.prompts_changed();
+                self.duties.handlers.observe(ChangeKind::Prompts);
                 return self.duties.handlers.prompts_changed.as_ref().map(Change::List);
             }
             Method::NotificationsResourcesUpdated => {
