@@ -222,6 +222,7 @@ fn cancellations_that_mean_nothing_are_ignored() {
         malformed(r#","params":{"requestId":null}"#),
         malformed(r#","params":{"requestId":{"a":1}}"#),
         malformed(r#","params":{"requestId":1.5}"#),
+        malformed(r#","params":1"#),
     ]);
     assert_eq!(silence, Vec::<String>::new());
     assert_eq!(server.exchange([request("2", "ping")]).len(), 1);

@@ -364,6 +364,9 @@ async fn batches_are_for_the_one_revision_that_has_them() {
         assert_eq!(answers[2]["error"]["code"], -32600);
         assert_eq!(answers[3]["error"]["code"], -32600);
 
+        // What would have been a notification gets no answer, malformed or not.
+        let notices = json!([{"jsonrpc": "2.0", "method": "notifications/x", "params": 1}]);
+        assert_eq!(client.post(&notices).await.status, 202);
         let notices = json!([{"jsonrpc": "2.0", "method": "notifications/x"}]);
         let answer = client.post(&notices).await;
         assert_eq!(answer.status, 202);

@@ -55,6 +55,69 @@ async fn the_id_comes_with_the_head_also_when_initialize_is_answered_by_a_stream
     .await;
 }
 
+/// Opens a session, and does not say that it is ready.
+async fn greet(server: &Server) -> Client {
+    let mut client = server.client();
+    let answer = client.post(&Client::hello("2025-11-25", "client")).await;
+    client.session = answer.header("mcp-session-id").map(str::to_owned);
+    client.version = Some("2025-11-25".to_owned());
+    client
+}
+
+#[tokio::test]
+async fn a_request_that_overtakes_initialized_waits_for_it() {
+    bounded(async {
+        let server = Server::with(|config| config.times.ready = Duration::from_secs(40)).await;
+        let client = greet(&server).await;
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "echo", "arguments": {"early": true}}})
+        .to_string();
+        let headers = [
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+        ];
+        let early = client.send("POST", &headers, body.as_bytes()).await;
+        // Later connections are served: this one, too, is with the endpoint. A ping waits for
+        // nothing.
+        for id in 2..5 {
+            let pong = client.request(id, "ping", json!({})).await;
+            assert_eq!(pong.json().await["result"], json!({}));
+        }
+        assert_eq!(client.notify("notifications/initialized", json!({})).await.status, 202);
+        assert_eq!(early.answer().await.json().await["result"], json!({"early": true}));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_client_that_never_says_it_is_ready_is_told_so() {
+    bounded(async {
+        let server = Server::with(|config| config.times.ready = Duration::from_millis(5)).await;
+        let client = greet(&server).await;
+        let refused = client.tool(1, "echo", json!({})).await.json().await;
+        assert_eq!(refused["error"]["code"], -32600);
+        assert_eq!(client.notify("notifications/initialized", json!({})).await.status, 202);
+        assert_eq!(client.tool(2, "echo", json!({})).await.json().await["result"], json!({}));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_early_request_ends_with_its_session() {
+    bounded(async {
+        let server = Server::with(|config| config.times.ready = Duration::from_secs(3600)).await;
+        let client = greet(&server).await;
+        let early = tokio::spawn({
+            let client = client.clone();
+            async move { client.tool(1, "echo", json!({})).await.status }
+        });
+        assert_eq!(client.request(2, "ping", json!({})).await.status, 200);
+        assert_eq!(client.delete().await.status, 204);
+        assert_eq!(early.await.unwrap(), 404);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn nothing_is_kept_of_a_handshake_that_failed() {
     bounded(async {

@@ -212,7 +212,7 @@ impl Protocol for ClientSession {
     /// A frame without an id gets no answer: it may be anything that a noisy server printed.
     fn malformed(&mut self, fault: &Fault) -> Option<Outgoing> {
         tracing::warn!(kind = %fault.kind, id = ?fault.id, "the server sent what is no message");
-        if fault.response {
+        if !fault.is_answered() {
             return None;
         }
         let id = fault.id.clone()?;

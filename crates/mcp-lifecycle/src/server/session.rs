@@ -467,7 +467,7 @@ impl Protocol for ServerSession {
 
     fn malformed(&mut self, fault: &Fault) -> Option<Outgoing> {
         tracing::debug!(kind = %fault.kind, id = ?fault.id, "a frame that is no message");
-        if fault.response {
+        if !fault.is_answered() {
             return None;
         }
         Some(match &fault.id {

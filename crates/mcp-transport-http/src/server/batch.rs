@@ -1,13 +1,15 @@
 //! Batches, which only revision 2025-03-26 has: several messages in one body.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::task::{Context, Poll};
 
 use hyper::{Response, StatusCode};
 use mcp_jsonrpc::peer::{Arrival, NotificationVerdict, RequestVerdict};
 use mcp_jsonrpc::service::v1::{
-    Ask, AskError, BoxFuture, Call, Inbound, Replies, Reply, ReplySink, SendError, TrySendError,
+    Ask, AskError, BoxFuture, Call, CancelSignal, Inbound, Replies, Reply, ReplySink, SendError,
+    TrySendError,
 };
 use mcp_jsonrpc::{
     ErrorObject, Fault, FaultKind, Message, Name, Outgoing, Request, RequestId, Response as Answer,
@@ -17,7 +19,7 @@ use mcp_types::Revision;
 
 use super::body::AnswerBody;
 use super::context::BatchFacts;
-use super::exchange::{Exchange, remember};
+use super::exchange::Exchange;
 use super::outlet::SessionOutlet;
 use super::post::{Posted, answer, take_answer, unserved};
 use super::refuse::{accepted, busy, no_session, refuse, refuse_request};
@@ -77,7 +79,10 @@ pub(super) async fn run(
                     session.fail_ask(id, fault.kind);
                 }
             }
-            Err(fault) => responses.push(Outgoing::error(fault.id.clone(), &fault.to_error())),
+            Err(fault) if fault.is_answered() => {
+                responses.push(Outgoing::error(fault.id.clone(), &fault.to_error()));
+            }
+            Err(fault) => tracing::debug!(kind = %fault.kind, "a member that gets no answer"),
         }
     }
 
@@ -149,19 +154,19 @@ pub(super) async fn run(
 pub(super) struct Member {
     pub(super) id: RequestId,
     exchange: OnceLock<(Weak<Exchange>, Name)>,
-    state: Mutex<MemberState>,
-}
-
-#[derive(Default)]
-struct MemberState {
-    cancelled: bool,
-    over: bool,
-    wakers: Vec<Waker>,
+    canceled: CancelSignal,
+    /// Nothing more is taken from it.
+    over: AtomicBool,
 }
 
 impl Member {
     fn new(id: RequestId) -> Self {
-        Self { id, exchange: OnceLock::new(), state: Mutex::default() }
+        Self {
+            id,
+            exchange: OnceLock::new(),
+            canceled: CancelSignal::new(),
+            over: AtomicBool::new(false),
+        }
     }
 
     fn join(&self, exchange: &Arc<Exchange>, request: &Request) {
@@ -176,20 +181,17 @@ impl Member {
         self.exchange.get().and_then(|(exchange, _)| exchange.upgrade())
     }
 
-    fn with<T>(&self, use_it: impl FnOnce(&mut MemberState) -> T) -> T {
-        use_it(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    fn end(&self) {
+        self.over.store(true, Ordering::Release);
     }
 
     pub(super) fn cancel(&self) {
-        self.with(|state| {
-            state.cancelled = true;
-            state.over = true;
-            state.wakers.drain(..).for_each(Waker::wake);
-        });
+        self.end();
+        self.canceled.give();
     }
 
     fn is_over(&self) -> bool {
-        self.with(|state| state.over)
+        self.over.load(Ordering::Acquire)
     }
 }
 
@@ -229,18 +231,16 @@ impl ReplySink for Member {
         }
     }
 
+    fn cancel_signal(&self) -> Option<&CancelSignal> {
+        Some(&self.canceled)
+    }
+
     fn poll_cancelled(&self, cx: &mut Context<'_>) -> Poll<()> {
-        self.with(|state| {
-            if state.cancelled {
-                return Poll::Ready(());
-            }
-            remember(&mut state.wakers, cx.waker());
-            Poll::Pending
-        })
+        self.canceled.poll_given(cx)
     }
 
     fn is_cancelled(&self) -> bool {
-        self.with(|state| state.cancelled)
+        self.canceled.is_given()
     }
 }
 
@@ -264,9 +264,12 @@ impl Future for Work {
                 return false;
             }
             // A cancellation wakes the batch, which polls all of its calls.
-            let _ = member.poll_cancelled(cx);
+            if member.poll_cancelled(cx).is_ready() {
+                // It came while the call was being polled.
+                cx.waker().wake_by_ref();
+            }
             let Poll::Ready(reply) = polled else { return true };
-            member.with(|state| state.over = true);
+            member.end();
             if let (Some(session), Some(method)) = (session.as_ref(), member.method()) {
                 session.answered(&member.id, method, &reply);
             }

@@ -119,6 +119,9 @@ pub struct Times {
     /// How long a request of ours that belongs to no exchange waits for the client to
     /// open a stream, 30 s by default. Beyond: the asker is told that nobody can be asked.
     pub listener: Duration,
+    /// How long a request that has overtaken `notifications/initialized` waits for it, 1 s by
+    /// default. Beyond: `-32600`.
+    pub ready: Duration,
     /// What `retry` says when the server closes a connection, 1 s by default.
     pub retry: Duration,
 }
@@ -178,6 +181,7 @@ impl Times {
             body: Duration::from_secs(30),
             detached: Duration::from_secs(30 * 60),
             listener: Duration::from_secs(30),
+            ready: Duration::from_secs(1),
             retry: Duration::from_secs(1),
         }
     }

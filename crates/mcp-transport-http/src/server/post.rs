@@ -35,6 +35,7 @@ use crate::header::{Accept, EVENT_STREAM, MCP_SESSION_ID, Taken, is_json};
 use crate::v1::{Admission, SessionRecord};
 
 pub(super) const INITIALIZE: &str = "initialize";
+const PING: &str = "ping";
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Which forms the answer to a request may take. At least one is allowed.
@@ -145,6 +146,14 @@ pub(super) async fn post(posted: Posted, body: Bytes) -> Response<AnswerBody> {
     if let Err(response) = permit::judge(&posted.core, &posted.admission, &frame).await {
         return *response;
     }
+    if let Some(session) = &session
+        && may_be_early(&frame)
+    {
+        session.wait_until_ready().await;
+        if session.is_closed() {
+            return no_session();
+        }
+    }
     match frame {
         Ok(Frame::Single(Message::Request(request))) => {
             call(posted, session, revision, request).await
@@ -162,6 +171,18 @@ pub(super) async fn post(posted: Posted, body: Bytes) -> Response<AnswerBody> {
         Ok(Frame::Batch(_)) => malformed(None, &Fault::new(FaultKind::NoBatches)),
         Ok(_) => wrong(StatusCode::BAD_REQUEST, "not a message"),
         Err(fault) => malformed(session.as_deref(), &fault),
+    }
+}
+
+/// Whether `frame` holds what is served only after `notifications/initialized`.
+fn may_be_early(frame: &Result<Frame, Fault>) -> bool {
+    match frame {
+        Ok(Frame::Single(Message::Request(request))) => request.method != PING,
+        // One may bring `initialized` itself.
+        Ok(Frame::Batch(members)) => {
+            members.iter().all(|member| matches!(member, Ok(Message::Request(_))))
+        }
+        Ok(_) | Err(_) => false,
     }
 }
 

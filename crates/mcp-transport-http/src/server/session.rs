@@ -10,12 +10,14 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use mcp_jsonrpc::link::v1::LinkError;
 use mcp_jsonrpc::peer::{Arrival, NotificationVerdict, Protocol, RequestVerdict};
-use mcp_jsonrpc::service::v1::{Ask, AskError, PeerOutlet, Reply, SendError, TrySendError};
+use mcp_jsonrpc::service::v1::{
+    Ask, AskError, CancelSignal, PeerOutlet, Reply, SendError, TrySendError,
+};
 use mcp_jsonrpc::{
     Extensions, FaultKind, Head, Name, Notification, Outgoing, RawJson, Request, RequestId,
     Response,
 };
-use mcp_lifecycle::{Profile, ServerSession};
+use mcp_lifecycle::{Phase, Profile, ServerSession};
 use mcp_types::Revision;
 
 use super::asks::{ExchangeTag, Slot, Start};
@@ -43,6 +45,8 @@ pub(super) struct Session {
     /// The protocol's rules. Set right after the session was made, since they hold a way back
     /// to it.
     gate: OnceLock<Mutex<ServerSession>>,
+    /// Given once the client has said that it is ready, or the session is over.
+    ready: CancelSignal,
     /// When a request last came, in milliseconds of the core's clock.
     seen: AtomicU64,
     /// When the store was last told that the session is in use.
@@ -121,6 +125,7 @@ impl Session {
             tag,
             principal,
             gate: OnceLock::new(),
+            ready: CancelSignal::new(),
             seen,
             told: AtomicU64::new(now),
             queued: (AtomicU64::new(0), AtomicU64::new(0)),
@@ -185,7 +190,23 @@ impl Session {
     fn with_gate<T>(&self, use_it: impl FnOnce(&mut ServerSession) -> T) -> Option<T> {
         let gate = self.gate.get()?;
         let mut gate = gate.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(use_it(&mut gate))
+        let result = use_it(&mut gate);
+        let ready = matches!(gate.phase(), Phase::Initialized | Phase::Closed);
+        drop(gate);
+        if ready && !self.ready.is_given() {
+            self.ready.give();
+        }
+        Some(result)
+    }
+
+    /// Waits for `notifications/initialized`, for [`Times::ready`](super::Times::ready) at
+    /// most: it comes on a connection of its own, and a request may overtake it.
+    pub(super) async fn wait_until_ready(&self) {
+        if !self.ready.is_given() {
+            let limit = self.core.config.times.ready;
+            // If it doesn't come, the protocol's rules say so.
+            let _ = tokio::time::timeout(limit, self.ready.given()).await;
+        }
     }
 
     pub(super) fn request(&self, request: &Request, arrival: Arrival) -> Option<RequestVerdict> {

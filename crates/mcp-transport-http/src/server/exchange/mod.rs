@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Bytes, BytesMut};
-use mcp_jsonrpc::service::v1::{BoxFuture, Reply};
+use mcp_jsonrpc::service::v1::{BoxFuture, CancelSignal, Reply};
 use mcp_jsonrpc::{ErrorObject, Name, RequestId};
 
 use super::batch::Member;
@@ -39,6 +39,8 @@ pub(super) struct Exchange {
     pub(super) method: Name,
     /// The requests of a batch.
     members: Vec<Arc<Member>>,
+    /// Given when the peer cancels the exchange.
+    canceled: CancelSignal,
     state: Mutex<State>,
     /// Here while a connection drives the exchange; gone once it is over or detached.
     pump: Mutex<Option<Pump>>,
@@ -52,8 +54,6 @@ struct State {
     /// Who waits for room in the outbox.
     room: Vec<Waker>,
     hearing: Hearing,
-    cancelled: bool,
-    cancel: Vec<Waker>,
     /// Nothing more is taken.
     over: bool,
     /// Whether a request of ours went out on behalf of this exchange.
@@ -126,6 +126,7 @@ impl Exchange {
             id,
             method,
             members: Vec::new(),
+            canceled: CancelSignal::new(),
             state: Mutex::new(state),
             pump: Mutex::new(None),
         }
@@ -214,7 +215,7 @@ impl Exchange {
     /// Polls the call, and takes over what it emitted; answers whether there is any.
     fn poll_call(&self, pump: &mut Pump, cx: &mut Context<'_>) -> bool {
         if let Some(call) = &mut pump.call {
-            let cancelled = self.lock().cancelled;
+            let cancelled = self.canceled.is_given();
             let polled = catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)));
             match polled {
                 Ok(Poll::Ready(_)) if cancelled => pump.reply = Some(Reply::Silent),
@@ -240,7 +241,7 @@ impl Exchange {
             state.room.drain(..).for_each(Waker::wake);
         }
         if pump.reply.is_none() {
-            if state.cancelled {
+            if self.canceled.is_given() {
                 // It came while the call was being polled.
                 cx.waker().wake_by_ref();
             }
@@ -423,11 +424,15 @@ impl Exchange {
 
     /// The peer cancels the exchange.
     pub(super) fn cancel(&self) {
-        let mut state = self.lock();
-        state.cancelled = true;
-        state.over = true;
-        let State { cancel, driver, room, .. } = &mut *state;
-        cancel.drain(..).chain(room.drain(..)).chain(driver.take()).for_each(Waker::wake);
+        let room = {
+            let mut state = self.lock();
+            state.over = true;
+            mem::take(&mut state.room)
+        };
+        self.canceled.give();
+        // Looked for after the signal: whoever begins to wait now sees that it was given.
+        let driver = self.lock().driver.take();
+        room.into_iter().chain(driver).for_each(Waker::wake);
     }
 
     /// Lets go of the connection though the exchange goes on; the client will come back.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use mcp_jsonrpc::service::v1::{Ask, AskError, BoxFuture, ReplySink, SendError, TrySendError};
+use mcp_jsonrpc::service::v1::{
+    Ask, AskError, BoxFuture, CancelSignal, ReplySink, SendError, TrySendError,
+};
 use mcp_jsonrpc::{Outgoing, Response};
 
 use super::{Exchange, Hearing, State, remember};
@@ -99,16 +101,15 @@ impl ReplySink for Exchange {
         self.suspend();
     }
 
+    fn cancel_signal(&self) -> Option<&CancelSignal> {
+        Some(&self.canceled)
+    }
+
     fn poll_cancelled(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.lock();
-        if state.cancelled {
-            return Poll::Ready(());
-        }
-        remember(&mut state.cancel, cx.waker());
-        Poll::Pending
+        self.canceled.poll_given(cx)
     }
 
     fn is_cancelled(&self) -> bool {
-        self.lock().cancelled
+        self.canceled.is_given()
     }
 }
