@@ -22,6 +22,7 @@
 //!
 //! # Features
 //!
+//! - `tower` (off): services and layers of `tower` as ours, and ours as those of `tower`.
 //! - `testing` (off): futures without a runtime, links with faults, scripted peers, and the
 //!   contract suites for implementations of `Link` and `Service`.
 

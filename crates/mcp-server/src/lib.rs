@@ -41,6 +41,7 @@
 //! - `tokio` (default): timers, and a task for a peer in memory.
 //! - `files` (off): the files of a directory as resources.
 //! - `tasks` (off): calls that run as tasks, whose results are fetched later.
+//! - `tracing-subscriber` (off): events of a request go to its client, by `LogForwarder`.
 //! - `testing` (off): a recorder of conversations, and a player for what was recorded.
 
 // Reading order: the server, then what handlers see, then what they are made of, then the
@@ -77,6 +78,9 @@ pub use error::{PromptError, RegisterError, RequestError, ToolError};
 
 mod schema;
 pub use schema::{ToolSchema, UnusableSchema};
+
+#[cfg(feature = "tracing-subscriber")]
+pub use log::LogForwarder;
 
 pub mod layer;
 

@@ -11,8 +11,12 @@ use mcp_types::{Cursor, InitializeResult, Method, Project, Revision, SetLevelReq
 use serde_core::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde_core::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
+#[cfg(feature = "tracing-subscriber")]
+use tracing::Instrument as _;
 
 use crate::catch::catching;
+#[cfg(feature = "tracing-subscriber")]
+use crate::context::Context;
 use crate::list::{Listed, Registry};
 use crate::roots::RootsCache;
 use crate::server::{Inner, Server};
@@ -84,6 +88,23 @@ impl Server {
             }
             Begun::Running(running, id) => reply(&id, running.await, terms),
         }
+    }
+
+    /// The same, with its events sent to the client where that is wanted.
+    #[cfg(feature = "tracing-subscriber")]
+    pub(crate) async fn observed(&self, inbound: Inbound, replies: Replies) -> Reply {
+        let (Some(forwarder), Some(id)) = (&self.inner.forwarder, inbound.id()) else {
+            return self.route(inbound, replies).await;
+        };
+        let (id, extensions) = (id.clone(), inbound.extensions.clone());
+        let cx = Context::new(id, extensions, replies.clone(), None, self.clone());
+        let (span, _open) = forwarder.open(&cx);
+        self.route(inbound, replies).instrument(span).await
+    }
+
+    #[cfg(not(feature = "tracing-subscriber"))]
+    pub(crate) async fn observed(&self, inbound: Inbound, replies: Replies) -> Reply {
+        self.route(inbound, replies).await
     }
 
     fn begin(&self, inbound: Inbound, replies: Replies, terms: Terms) -> Begun<'_> {

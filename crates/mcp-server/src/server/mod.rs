@@ -72,6 +72,8 @@ pub(crate) struct Inner {
     stack: OnceLock<SharedService>,
     drain: std::time::Duration,
     pub(crate) log_limit: LogLimit,
+    #[cfg(feature = "tracing-subscriber")]
+    pub(crate) forwarder: Option<crate::log::LogForwarder>,
     #[cfg(feature = "tasks")]
     pub(crate) tasks: Option<mcp_lifecycle::tasks::Tasks>,
     /// Of those who have no session.
@@ -101,6 +103,8 @@ impl Clone for Inner {
             stack: OnceLock::new(),
             drain: self.drain,
             log_limit: self.log_limit,
+            #[cfg(feature = "tracing-subscriber")]
+            forwarder: self.forwarder.clone(),
             #[cfg(feature = "tasks")]
             tasks: self.tasks.clone(),
             log_budget: Arc::default(),
@@ -142,6 +146,8 @@ impl Server {
                 stack: OnceLock::new(),
                 drain: std::time::Duration::from_secs(5),
                 log_limit: LogLimit::DEFAULT,
+                #[cfg(feature = "tracing-subscriber")]
+                forwarder: None,
                 #[cfg(feature = "tasks")]
                 tasks: None,
                 log_budget: Arc::default(),
@@ -255,6 +261,17 @@ impl Server {
         self
     }
 
+    /// Announces logging, and sends to each client what happens in its requests. The same
+    /// forwarder has to be a layer of the program's subscriber: see
+    /// [`LogForwarder`](crate::LogForwarder).
+    #[cfg(feature = "tracing-subscriber")]
+    #[must_use]
+    pub fn forward_logs(mut self, forwarder: crate::LogForwarder) -> Self {
+        self = self.logging();
+        self.edit().forwarder = Some(forwarder);
+        self
+    }
+
     /// Says what the asker of a request was granted: who may see, and use, what
     /// [`needs`](crate::tool::ToolEntry::needs) a label. It is asked for each request in which
     /// that matters, so what was granted may change. Without this nobody is granted anything.
@@ -289,7 +306,11 @@ impl Server {
 
     /// The layers, with the rest of the server inside; none when there are no layers.
     pub(crate) fn stack(&self) -> Option<&SharedService> {
-        if self.inner.layers.is_empty() {
+        #[cfg(feature = "tracing-subscriber")]
+        let plain = self.inner.layers.is_empty() && self.inner.forwarder.is_none();
+        #[cfg(not(feature = "tracing-subscriber"))]
+        let plain = self.inner.layers.is_empty();
+        if plain {
             return None;
         }
         Some(self.inner.stack.get_or_init(|| {
@@ -306,7 +327,7 @@ struct Core(Weak<Inner>);
 impl Service for Core {
     async fn call(&self, inbound: Inbound, replies: Replies) -> Reply {
         match (self.0.upgrade(), inbound.id()) {
-            (Some(inner), _) => Server { inner }.route(inbound, replies).await,
+            (Some(inner), _) => Server { inner }.observed(inbound, replies).await,
             // A layer has kept what it was given longer than the server.
             (None, Some(id)) => Reply::error(id, &ErrorObject::internal("the server is gone")),
             (None, None) => Reply::Silent,

@@ -89,10 +89,18 @@ impl Server {
                     Some(outcome) => Ok(outcome),
                     None => {
                         let context = Context::new(request, facts, replies, meta, server.clone());
+                        #[cfg(feature = "tracing-subscriber")]
+                        let observed = server.inner.forwarder.as_ref().map(|to| to.open(&context));
                         let state = tool.state.as_ref().unwrap_or(&server.inner.state).clone();
                         let input = tool.definition.input.clone();
                         let call = ToolCall::new(arguments, context, state, input);
                         match catching(|| tool.tool.call(call)) {
+                            #[cfg(feature = "tracing-subscriber")]
+                            Ok(running) => match observed {
+                                Some((span, _open)) => running.instrument(span).await,
+                                None => running.await,
+                            },
+                            #[cfg(not(feature = "tracing-subscriber"))]
                             Ok(running) => running.await,
                             Err(panicked) => Err(panicked),
                         }

@@ -15,6 +15,8 @@ mod cases;
 mod changes;
 #[cfg(feature = "files")]
 mod files;
+#[cfg(feature = "tracing-subscriber")]
+mod forward;
 mod layers;
 mod logging;
 #[cfg(all(feature = "macros", feature = "validate"))]

@@ -1,5 +1,10 @@
 //! Log messages to the client.
 
+#[cfg(feature = "tracing-subscriber")]
+mod forward;
+#[cfg(feature = "tracing-subscriber")]
+pub use forward::LogForwarder;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
