@@ -1,5 +1,6 @@
-//! `check [--json] [--only PREFIX] [--wait SECONDS] --url URL | -- COMMAND…`: holds any server
-//! against the specification, and fails when it does not.
+//! `check [--json] [--only PREFIX] [--wait SECONDS] --url URL | [--client] -- COMMAND…`: holds
+//! any server, or any client that runs the scenarios of the public suite, against the specification,
+//! and fails when it does not keep it.
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a program")]
 
 use std::process::ExitCode;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use mcp_conformance::check::{Target, report};
 
 const USAGE: &str =
-    "usage: check [--json] [--only PREFIX] [--wait SECONDS] --url URL | -- COMMAND…";
+    "usage: check [--json] [--only PREFIX] [--wait SECONDS] --url URL | [--client] -- COMMAND…";
 
 fn main() -> ExitCode {
     match run() {
@@ -23,9 +24,11 @@ fn main() -> ExitCode {
 
 fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let (mut json, mut only, mut wait, mut target) = (false, String::new(), 10, None);
+    let mut client = false;
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
+            "--client" => client = true,
             "--json" => json = true,
             "--only" => only = words.next().ok_or(USAGE)?,
             "--wait" => wait = words.next().ok_or(USAGE)?.parse()?,
@@ -34,7 +37,12 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
             _ => return Err(USAGE.into()),
         }
     }
-    let lines = report::run(&target.ok_or(USAGE)?, Duration::from_secs(wait), &only);
+    let wait = Duration::from_secs(wait);
+    let lines = match target.ok_or(USAGE)? {
+        Target::Command(command) if client => report::run_client(&command, wait, &only),
+        Target::Url(_) if client => return Err(USAGE.into()),
+        target => report::run(&target, wait, &only),
+    };
     if lines.is_empty() {
         return Err("there is no such check".into());
     }

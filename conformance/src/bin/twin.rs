@@ -1,5 +1,5 @@
 //! `twin server SWITCH -- COMMAND…`: a server with one rule broken, on a pipe.
-//! `twin run SERVER [ONLY]`: sets every switch, and says whether the check of its rule sees it.
+//! `twin run SERVER CLIENT [ONLY]`: sets every switch, and says whether the check of its rule sees it.
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a program")]
 
 use std::process::ExitCode;
@@ -12,9 +12,9 @@ fn main() -> ExitCode {
         ["server", switch, "--", ..] => {
             twin::stdio(switch, words.get(3..).unwrap_or_default()).map(|()| true)
         }
-        ["run", server] => run(server, ""),
-        ["run", server, only] => run(server, only),
-        _ => Err("usage: twin server SWITCH -- COMMAND… | twin run SERVER [ONLY]".into()),
+        ["run", server, client] => run(server, client, ""),
+        ["run", server, client, only] => run(server, client, only),
+        _ => Err("usage: twin server SWITCH -- COMMAND… | twin run SERVER CLIENT [ONLY]".into()),
     };
     let code = match outcome {
         Ok(true) => 0,
@@ -29,9 +29,9 @@ fn main() -> ExitCode {
 }
 
 /// A JSON line for each, in the form that `cargo xtask conformance` reads.
-fn run(server: &str, only: &str) -> Result<bool, Box<dyn std::error::Error>> {
+fn run(server: &str, client: &str, only: &str) -> Result<bool, Box<dyn std::error::Error>> {
     let own = std::env::current_exe()?;
-    let found = twin::run::server(server, &own.to_string_lossy(), only)?;
+    let found = twin::run::all_of(server, client, &own.to_string_lossy(), only)?;
     for one in &found {
         let line = serde_json::json!({"check": one.name, "ok": one.ok, "detail": one.detail});
         println!("{line}");

@@ -190,30 +190,51 @@ impl Event {
 }
 
 /// A body that is read event by event.
-pub(crate) struct Events(BufReader<Body>);
+pub(crate) struct Events {
+    from: BufReader<Body>,
+    /// The last line ended in CR, so that an LF belongs to it.
+    after_cr: bool,
+}
 
 impl Events {
     pub(crate) fn new(body: Body) -> Self {
-        Self(BufReader::new(body))
+        Self { from: BufReader::new(body), after_cr: false }
+    }
+
+    /// The next line, which may end in LF, CR, or both; none at the end of the stream.
+    fn line(&mut self) -> io::Result<Option<String>> {
+        let mut line = Vec::new();
+        let mut byte = [0];
+        while self.from.read(&mut byte)? > 0 {
+            let [byte] = byte;
+            let skipped = std::mem::take(&mut self.after_cr) && byte == b'\n';
+            match byte {
+                b'\n' if skipped => {}
+                b'\r' | b'\n' => {
+                    self.after_cr = byte == b'\r';
+                    return Ok(Some(String::from_utf8_lossy(&line).into_owned()));
+                }
+                _ if line.len() as u64 >= BODY => {
+                    return Err(io::Error::other("the line is too long"));
+                }
+                _ => line.push(byte),
+            }
+        }
+        Ok(None)
     }
 
     /// The next one with a field in it; none at the end.
     pub(crate) fn next(&mut self) -> io::Result<Option<Event>> {
         let mut event = Event::default();
         loop {
-            let mut line = Vec::new();
-            if (&mut self.0).take(BODY).read_until(b'\n', &mut line)? == 0 {
-                return Ok(None);
-            }
-            let line = String::from_utf8_lossy(&line);
-            let line = line.trim_end_matches(['\r', '\n']);
+            let Some(line) = self.line()? else { return Ok(None) };
             if line.is_empty() {
                 if event != Event::default() {
                     return Ok(Some(event));
                 }
                 continue;
             }
-            let (name, value) = line.split_once(':').unwrap_or((line, ""));
+            let (name, value) = line.split_once(':').unwrap_or((line.as_str(), ""));
             let value = value.strip_prefix(' ').unwrap_or(value).to_owned();
             match name {
                 "id" => event.id = Some(value),
@@ -310,7 +331,7 @@ mod tests {
     #[test]
     fn events_are_read_as_they_are_written() {
         let text = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; x\r\n\r\n\
-            : nothing\n\nid: 1\ndata:\n\nevent: message\r\ndata: a\r\ndata:b\r\n\r\nretry: 7\n\n";
+            : nothing\n\nid: 1\ndata:\n\nevent: message\r\ndata: a\r\ndata:b\r\n\r\nretry: 7\r\r";
         let answer = answer(text);
         assert!(answer.is_stream() && !answer.is_json());
         let mut events = Events::new(answer.body);

@@ -6,6 +6,7 @@
 #![expect(clippy::indexing_slicing, reason = "a member that a JSON value lacks is null")]
 
 mod area;
+pub(crate) mod client;
 pub(crate) mod http;
 mod pipe;
 pub mod report;

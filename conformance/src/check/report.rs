@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Check, Fault, Site, Target, all};
+use super::{Check, Fault, Site, Target, all, client};
 
 /// The check that every message passes.
 const SCHEMA: &str = "schema/every-message";
@@ -69,6 +69,19 @@ pub fn run(target: &Target, wait: Duration, only: &str) -> Vec<Line> {
     let site = Site::new(target.clone(), wait);
     let checks: Vec<_> =
         all().filter(|check| site.takes(check) && check.id.starts_with(only)).collect();
+    each(&checks, |check| one(check, &Site::new(target.clone(), wait)))
+}
+
+/// The same for a client: a program that takes a URL as its last word, and the name of a scenario
+/// of the public suite in `MCP_CONFORMANCE_SCENARIO`.
+#[must_use]
+pub fn run_client(command: &[String], wait: Duration, only: &str) -> Vec<Line> {
+    let checks: Vec<_> = client::all().filter(|check| check.id.starts_with(only)).collect();
+    each(&checks, |check| client::one(check, command, wait, None))
+}
+
+/// Runs several at the same time, and brings them into their order.
+fn each<C: Sync>(checks: &[C], run: impl Fn(&C) -> (Line, Vec<String>) + Sync) -> Vec<Line> {
     let next = AtomicUsize::new(0);
     let lines = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -77,8 +90,7 @@ pub fn run(target: &Target, wait: Duration, only: &str) -> Vec<Line> {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(check) = checks.get(at) else { return };
-                    let site = Site::new(target.clone(), wait);
-                    let found = one(check, &site);
+                    let found = run(check);
                     lines.lock().unwrap_or_else(PoisonError::into_inner).push((at, found));
                 }
             });

@@ -79,6 +79,13 @@ impl Shared {
             _ if !asked.is("POST") => body,
             Deal::Pass => body,
             Deal::Change(text) => text.into_bytes(),
+            Deal::Also(other) => {
+                let mut first = head.clone();
+                first.set("content-length", other.len().to_string());
+                first.set("connection", "close");
+                http::send(&self.server, &first, other.as_bytes(), WAIT)?.body.all()?;
+                body
+            }
             Deal::Reply(message) => {
                 let body = message.to_string();
                 let head = format!(
@@ -164,6 +171,13 @@ impl Shared {
         answer.head.remove("transfer-encoding");
         answer.head.remove("content-length");
         to.write_all(&answer.head.to_bytes())?;
+        if let How::Stream(change) = self.how {
+            let text = answer.body.all()?;
+            return to.write_all(change(&String::from_utf8_lossy(&text)).as_bytes());
+        }
+        if !matches!(self.how, How::Message(_) | How::Messages(_) | How::Event(_)) {
+            return io::copy(&mut answer.body, &mut to).map(drop);
+        }
         let mut events = Events::new(answer.body);
         let mut number = 0;
         while let Some(event) = events.next()? {

@@ -22,6 +22,8 @@ pub(crate) enum Deal {
     Pass,
     /// The server gets this instead.
     Change(String),
+    /// The server gets this first.
+    Also(String),
     /// The server gets nothing, and the client this.
     Reply(Value),
     /// The server gets nothing, and the client no answer.
@@ -78,6 +80,8 @@ pub(crate) enum How {
     Body(fn(&Head, Vec<u8>) -> Vec<u8>),
     /// The events of a stream, by their number.
     Event(fn(&Asked<'_>, usize, Event) -> Vec<Event>),
+    /// A stream that ends, as a whole.
+    Stream(fn(&str) -> String),
 }
 
 /// One switch.

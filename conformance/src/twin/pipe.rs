@@ -59,6 +59,7 @@ fn upwards(how: How, mut to: impl io::Write, asked: &Asked) -> io::Result<()> {
         let sent = match how.deal(text) {
             Deal::Pass => std::mem::take(&mut line),
             Deal::Change(text) => format!("{text}\n").into_bytes(),
+            Deal::Also(other) => [other.as_bytes(), b"\n", &line].concat(),
             Deal::Reply(message) => {
                 write(format!("{message}\n").as_bytes())?;
                 Vec::new()

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use super::http::Proxy;
 use super::{Break, How};
+use crate::check::client::play::Between;
 use crate::check::report::{self, Verdict};
-use crate::check::{On, Site, Target, all};
+use crate::check::{On, Site, Target, all, client};
 
 /// Switches that are set at the same time.
 const AT_ONCE: usize = 4;
@@ -20,6 +21,9 @@ const PATIENT: Duration = Duration::from_secs(20);
 const BROKEN: Duration = Duration::from_secs(3);
 /// How long a server may take until it listens.
 const START: Duration = Duration::from_secs(30);
+
+/// Checks of how a client ends, which nothing between can change.
+const ONLY_SEEN: [&str; 1] = ["client/delete-refused"];
 
 /// Whether a switch was seen.
 #[derive(Clone, Debug)]
@@ -36,7 +40,8 @@ pub struct Found {
 /// The checks that no switch is for.
 fn without_twin() -> Vec<&'static str> {
     let has = |id: &str| Break::all().any(|switch| switch.caught_by == id);
-    all().map(|check| check.id).filter(|id| !has(id)).collect()
+    let clients = client::all().map(|check| check.id).filter(|id| !ONLY_SEEN.contains(id));
+    all().map(|check| check.id).chain(clients).filter(|id| !has(id)).collect()
 }
 
 /// A server on HTTP; ends with this value.
@@ -80,17 +85,18 @@ impl Drop for Served {
 }
 
 /// Runs all switches whose name or check begins with `only`: `server` is a program that knows
-/// `--stdio` and `--http ADDR`, `twin` the one that is between on a pipe. First the unbroken twins
-/// have to pass every check.
+/// `--stdio` and `--http ADDR`, `client` one that runs the scenarios of the public suite, and
+/// `twin` the one that is between on a pipe. First the unbroken twins have to pass every check.
 ///
 /// # Errors
 ///
 /// When the server can't be started.
-pub fn server(server: &str, twin: &str, only: &str) -> std::io::Result<Vec<Found>> {
+pub fn all_of(server: &str, client: &str, twin: &str, only: &str) -> std::io::Result<Vec<Found>> {
     let served = Served::start(server)?;
     let on_pipe = |switch: &str| {
         Target::Command([twin, "server", switch, "--", server, "--stdio"].map(str::to_owned).into())
     };
+    let command = [client.to_owned()];
     let mut found = Vec::new();
     if only.is_empty() {
         found.extend(without_twin().into_iter().map(|id| Found {
@@ -102,8 +108,10 @@ pub fn server(server: &str, twin: &str, only: &str) -> std::io::Result<Vec<Found
         for (where_, target) in
             [("stdio", on_pipe("none")), ("http", Target::Url(proxy.url.clone()))]
         {
-            found.extend(unbroken(where_, &target));
+            found.extend(unbroken(where_, &report::run(&target, PATIENT, "")));
         }
+        let lines = each_of_client(&command);
+        found.extend(unbroken("the client's side", &lines));
     }
     let switches: Vec<_> = Break::all()
         .filter(|s| s.name.starts_with(only) || s.caught_by.starts_with(only))
@@ -114,7 +122,10 @@ pub fn server(server: &str, twin: &str, only: &str) -> std::io::Result<Vec<Found
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(switch) = switches.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let one = broken(switch, &served.url, || on_pipe(switch.name));
+                    let one = match client::all().find(|check| check.id == switch.caught_by) {
+                        Some(check) => broken_client(switch, check, &command),
+                        None => broken(switch, &served.url, || on_pipe(switch.name)),
+                    };
                     seen.lock().unwrap_or_else(PoisonError::into_inner).push(one);
                 }
             });
@@ -124,22 +135,47 @@ pub fn server(server: &str, twin: &str, only: &str) -> std::io::Result<Vec<Found
     Ok(found)
 }
 
+/// Puts a twin between a client and our server.
+fn between(how: How) -> Between {
+    Box::new(move |url| {
+        let proxy = Proxy::start(url, how)?;
+        Ok((proxy.url.clone(), Box::new(proxy) as Box<dyn std::any::Any>))
+    })
+}
+
+/// Every check of a client, with an unbroken twin in between.
+fn each_of_client(command: &[String]) -> Vec<report::Line> {
+    let one = |check| client::one(check, command, PATIENT, Some(between(How::Nothing))).0;
+    client::all().map(one).collect()
+}
+
+/// Sets one switch of a client.
+fn broken_client(switch: &Break, check: &'static client::Check, command: &[String]) -> Found {
+    let line = client::one(check, command, BROKEN, Some(between(switch.how))).0;
+    let seen = line.verdict == Verdict::Fail;
+    let what = if seen { String::new() } else { format!("not seen, {:?}: ", line.verdict) };
+    Found {
+        name: switch.name.to_owned(),
+        ok: seen,
+        detail: format!("{}: {what}{}", check.id, line.detail),
+    }
+}
+
 /// Everything that the unbroken twin did not pass, and one line if it passed.
-fn unbroken(transport: &str, target: &Target) -> Vec<Found> {
-    let lines = report::run(target, PATIENT, "");
+fn unbroken(place: &str, lines: &[report::Line]) -> Vec<Found> {
     let passed = lines.iter().filter(|line| line.verdict == Verdict::Pass).count();
     let mut found: Vec<_> = lines
         .iter()
         .filter(|line| line.verdict == Verdict::Fail)
         .map(|line| Found {
-            name: format!("unbroken on {transport}"),
+            name: format!("unbroken on {place}"),
             ok: false,
             detail: format!("{}: {}", line.id, line.detail),
         })
         .collect();
     if found.is_empty() {
         let detail = format!("{passed} checks passed");
-        found.push(Found { name: format!("unbroken on {transport}"), ok: passed > 0, detail });
+        found.push(Found { name: format!("unbroken on {place}"), ok: passed > 0, detail });
     }
     found
 }
@@ -178,8 +214,9 @@ mod tests {
     #[test]
     fn every_check_has_a_switch_and_every_switch_a_check_and_a_name() {
         assert_eq!(without_twin(), [""; 0]);
-        let checks: BTreeSet<_> = all().map(|check| check.id).collect();
-        assert_eq!(checks.len(), all().count());
+        let ids = || all().map(|check| check.id).chain(client::all().map(|check| check.id));
+        let checks: BTreeSet<_> = ids().collect();
+        assert_eq!(checks.len(), ids().count());
         let mut names = BTreeSet::new();
         for switch in Break::all() {
             assert!(checks.contains(switch.caught_by), "{}", switch.caught_by);

@@ -15,6 +15,8 @@ const CHECK: &str = "check";
 const TWIN: &str = "twin";
 /// Our server.
 const SERVER: &str = "everything-server";
+/// Our client.
+const CLIENT: &str = "everything-client";
 
 /// Looks at whatever the words name: `--url URL`, or `-- COMMAND`.
 pub(super) fn any(words: &[String]) -> anyhow::Result<()> {
@@ -32,6 +34,7 @@ pub(super) fn run(metadata: &Metadata) -> anyhow::Result<Vec<Row>> {
     Ok(vec![
         row("check", "our server, stdio, from outside", over_stdio(&programs)),
         row("check", "our server, http, from outside", over_http(&programs)),
+        row("check", "our client, from outside", client(&programs)),
     ])
 }
 
@@ -50,6 +53,14 @@ fn over_stdio(programs: &Path) -> Talk<'_> {
     Box::new(|| {
         let mut check = Command::new(programs.join(CHECK));
         check.args(["--json", "--"]).arg(programs.join(SERVER)).arg("--stdio");
+        peer::check(&mut check)
+    })
+}
+
+fn client(programs: &Path) -> Talk<'_> {
+    Box::new(|| {
+        let mut check = Command::new(programs.join(CHECK));
+        check.args(["--json", "--client", "--"]).arg(programs.join(CLIENT));
         peer::check(&mut check)
     })
 }

@@ -1,6 +1,7 @@
 //! The switches, by area.
 
 mod base;
+mod client;
 mod http;
 mod lifecycle;
 mod offers;
@@ -20,6 +21,7 @@ pub(super) const ALL: &[&[Break]] = &[
     tools::BREAKS,
     offers::BREAKS,
     utilities::BREAKS,
+    client::BREAKS,
 ];
 
 const fn message(

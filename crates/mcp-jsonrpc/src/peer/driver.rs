@@ -123,10 +123,15 @@ impl<L: Link, P: Protocol, S: Service> Driver<L, P, S> {
                 Err(cause) => break Err(cause),
             }
         };
-        // What was handed over in all those turns is written together.
-        let flushed = turned.and_then(|()| match self.link.poll_flush(cx) {
-            Poll::Ready(flushed) => flushed,
-            Poll::Pending => Ok(()),
+        // What was handed over in all those turns is written together. Closing does that, too, and
+        // a link that is being closed may refuse to be flushed.
+        let closes = matches!(self.stage, Stage::ClosingLink | Stage::OutOfTime);
+        let flushed = turned.and_then(|()| match closes {
+            true => Ok(()),
+            false => match self.link.poll_flush(cx) {
+                Poll::Ready(flushed) => flushed,
+                Poll::Pending => Ok(()),
+            },
         });
         if let Err(cause) = flushed {
             return Poll::Ready(self.broken(cx, cause));

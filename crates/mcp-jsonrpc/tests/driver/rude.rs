@@ -296,3 +296,55 @@ fn the_link_decides_how_a_request_is_given_up() {
     .assert_eq(&told);
     assert_eq!(give_up(false), told);
 }
+
+/// Takes a while to close, and refuses to be flushed meanwhile.
+struct Slow {
+    closing: u8,
+    log: Log,
+}
+
+impl Link for Slow {
+    fn poll_recv(&mut self, _: &mut Context<'_>) -> Poll<Result<Incoming, LinkError>> {
+        Poll::Pending
+    }
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), LinkError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn start_send(&mut self, _: Outgoing) -> Result<(), LinkError> {
+        Ok(())
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<Result<(), LinkError>> {
+        Poll::Ready(if self.closing == 0 { Ok(()) } else { Err(LinkError::Closed) })
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), LinkError>> {
+        self.closing += 1;
+        if self.closing < 3 {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.log.add("closed to the end");
+        Poll::Ready(Ok(()))
+    }
+
+    fn abandon(&mut self, _: &RequestId, _: Option<Outgoing>) -> Result<(), LinkError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_link_that_takes_its_time_to_close_gets_it() {
+    let log = Log::default();
+    let link = Slow { closing: 0, log: log.clone() };
+    let (driver, side) = side(link, DriverConfig::new(), false);
+    let mut tasks = Tasks::new();
+    side.peer.close();
+    tasks.spawn(async move {
+        driver.run().await;
+    });
+    tasks.run_all().unwrap();
+    assert_eq!(log.take(), "closed to the end\n");
+}
