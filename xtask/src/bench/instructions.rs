@@ -5,13 +5,16 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 
-use super::programs::{Programs, needs_valgrind};
+use super::programs::{Profile, Programs, needs_valgrind};
 use crate::shell;
 
 /// Counts for the least that a server can do, and for ours, over both transports.
 pub(super) fn run(args: &[String]) -> anyhow::Result<()> {
+    if args == ["--check"] {
+        return super::ceilings::check();
+    }
     needs_valgrind()?;
-    let programs = Programs::build()?;
+    let programs = Programs::build(Profile::Measured)?;
     shell::run(programs.driver("stdio-count", args).args(programs.stdio()))?;
     let mut driver = programs.driver("http-count", args);
     driver.args(programs.http()).args([programs.events(), programs.stateless()]);

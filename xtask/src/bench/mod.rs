@@ -1,5 +1,6 @@
 //! What a message costs.
 
+pub(crate) mod ceilings;
 mod decode;
 mod http;
 mod instructions;
@@ -50,7 +51,7 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         name: "instructions",
-        about: "instructions of a call, over stdio and over HTTP; needs valgrind",
+        about: "instructions of a call, over stdio and over HTTP (--check: against ceilings); needs valgrind",
         run: instructions::run,
     },
 ];

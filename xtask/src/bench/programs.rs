@@ -14,12 +14,26 @@ pub(super) struct Programs {
     folder: PathBuf,
 }
 
+/// How they are optimized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Profile {
+    /// As figures want it.
+    Measured,
+    /// Without what takes minutes to build: enough to see that something has become worse.
+    Quick,
+}
+
 impl Programs {
     /// Builds them.
-    pub(super) fn build() -> anyhow::Result<Self> {
+    pub(super) fn build(profile: Profile) -> anyhow::Result<Self> {
         let packages = ["--package", "mcp-bench", "--package", "mcp-conformance"];
         let bins = ["--bin", "mcp-bench", "--bin", "floor-stdio", "--bin", "floor-http"];
         let mut build = shell::cargo(["build", "--quiet", "--profile", "bench"]);
+        if profile == Profile::Quick {
+            build
+                .env("CARGO_PROFILE_BENCH_LTO", "off")
+                .env("CARGO_PROFILE_BENCH_CODEGEN_UNITS", "16");
+        }
         shell::run(build.args(packages).args(bins).args(["--bin", "bench-server"]))?;
         // The profile `bench` shares the folder of `release`.
         Ok(Self { folder: workspace::Metadata::of_workspace()?.target_directory.join("release") })

@@ -7,7 +7,7 @@ use std::{
 
 use super::{Gate, Options, Outcome, counts::Counts, readme, tests};
 use crate::{
-    codegen, conformance, deny, fuzz, ledger, package, schema, shell, tidy,
+    bench, codegen, conformance, deny, fuzz, ledger, package, schema, shell, tidy,
     workspace::{Metadata, Package},
 };
 
@@ -27,6 +27,7 @@ pub(crate) const GATES: &[Gate] = &[
     Gate { name: "package", fast: false, run: packages },
     Gate { name: "deny", fast: false, run: |_| done(deny::run(&[])) },
     Gate { name: "fuzz", fast: false, run: |_| fuzz::gate().map(judged) },
+    Gate { name: "cost", fast: false, run: |_| bench::ceilings::gate() },
     Gate { name: "conformance", fast: false, run: |_| conformance::gate() },
     Gate { name: "readme", fast: false, run: readme::gate },
 ];
