@@ -46,7 +46,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "conformance",
-        usage: "[check|twins|interop|official|inspector] [--peer P] [--role client|server] [--transport T] [--write] | check --url URL | check [--client] -- COMMAND",
+        usage: "[check|twins|interop|official|inspector] [--peer P] [--role client|server] [--transport T] [--write] | check --url URL | check [--client] -- COMMAND | peers [--write]",
         about: "let ours and other SDKs talk to each other, and print what held",
         run: conformance::run,
     },

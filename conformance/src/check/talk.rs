@@ -118,8 +118,13 @@ impl<'s> Talk<'s> {
 
     /// Asks for what has to be refused with one of these codes.
     pub(crate) fn refused(&mut self, method: &str, params: Value, codes: &[i64]) -> Outcome {
-        let answer = self.ask(method, params)?;
-        is_error(&answer, codes)
+        self.status = 0;
+        match self.ask(method, params) {
+            Ok(answer) => is_error(&answer, codes),
+            // Over HTTP the status may be all that is said.
+            Err(Fault::Fail(_)) if self.status >= 400 => Ok(()),
+            Err(fault) => Err(fault),
+        }
     }
 
     pub(crate) fn tell(&mut self, method: &str, params: Value) -> Outcome {

@@ -10,7 +10,7 @@ use super::{Row, interop, peer};
 use crate::{ci::counts::Counts, shell, workspace::Metadata};
 
 /// The program that checks.
-const CHECK: &str = "check";
+pub(super) const CHECK: &str = "check";
 /// The program that breaks rules.
 const TWIN: &str = "twin";
 /// Our server.
@@ -20,11 +20,16 @@ const CLIENT: &str = "everything-client";
 
 /// Looks at whatever the words name: `--url URL`, or `-- COMMAND`.
 pub(super) fn any(words: &[String]) -> anyhow::Result<()> {
-    let arguments = ["build", "--locked", "--quiet", "-p", super::PACKAGE, "--bin", CHECK];
-    shell::run(&mut shell::cargo(arguments))?;
+    build()?;
     let program = Metadata::of_workspace()?.target_directory.join("debug").join(CHECK);
     // The reader's own folder, since the command may be relative to it.
     shell::run(Command::new(program).args(words))
+}
+
+/// Builds the program alone.
+pub(super) fn build() -> anyhow::Result<()> {
+    let arguments = ["build", "--locked", "--quiet", "-p", super::PACKAGE, "--bin", CHECK];
+    shell::run(&mut shell::cargo(arguments))
 }
 
 /// Looks at our own server, over each transport.

@@ -5,6 +5,7 @@ mod interop;
 mod matrix;
 mod official;
 mod peer;
+mod peers;
 pub(crate) mod scenarios;
 mod wire;
 
@@ -94,7 +95,8 @@ impl Selection {
 const LEGS: &[&str] = &["check", "twins", "interop", "official"];
 
 /// `cargo xtask conformance check …` with words after it holds any server against the
-/// specification; without, ours. The other parts are
+/// specification; without, ours. `cargo xtask conformance peers [--write]` does it with those of
+/// other SDKs. The other parts are
 /// `cargo xtask conformance [check|twins|interop|official|inspector] [--peer P] [--role client|server]
 /// [--transport stdio|http|sse|oauth] [--write]`.
 pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
@@ -102,6 +104,11 @@ pub(crate) fn run(args: &[String]) -> anyhow::Result<()> {
         && word == "check"
     {
         return check::any(rest);
+    }
+    if let Some((word, rest)) = args.split_first()
+        && word == "peers"
+    {
+        return peers::run(rest);
     }
     match prove(&Selection::parse(args)?)? {
         Outcome::Passed(_) => Ok(()),

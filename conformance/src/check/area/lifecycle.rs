@@ -231,24 +231,28 @@ pub(super) const CHECKS: &[Check] = &[
     both(
         "lifecycle/old-shapes",
         &["LIFE-029"],
-        "with 2024-11-05 nothing of later revisions is sent",
+        "with 2024-11-05 all is in the schema of that revision",
         |site| {
             let mut talk = site.open()?;
             talk.greet_with("2024-11-05", json!({}))?;
             if talk.welcome["protocolVersion"] != "2024-11-05" {
                 return skip("the server does not speak it");
             }
-            ensure(talk.welcome["serverInfo"].get("icons").is_none(), || talk.welcome.to_string())?;
-            if talk.need("tools").is_ok() {
-                let list = talk.result("tools/list", json!({}))?;
-                let tools = list["tools"].as_array().cloned().unwrap_or_default();
-                for tool in tools {
-                    let later = ["outputSchema", "title", "icons", "execution", "annotations"];
-                    let odd = later.into_iter().find(|name| tool.get(*name).is_some());
-                    ensure(odd.is_none(), || format!("{odd:?} in {tool}"))?;
+            for (capability, method) in [
+                ("tools", "tools/list"),
+                ("resources", "resources/list"),
+                ("prompts", "prompts/list"),
+            ] {
+                if talk.need(capability).is_ok() {
+                    talk.result(method, json!({}))?;
                 }
             }
-            Ok(())
+            if talk.need("tools").is_ok() {
+                // It knows no sounds.
+                talk.ask("tools/call", json!({"name": "test_audio_content", "arguments": {}}))?;
+            }
+            let broken = site.take_broken();
+            ensure(broken.is_empty(), || broken.join("; "))
         },
     ),
 ];

@@ -205,7 +205,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     both("resources/uri-invalid", &["RESOURCES-027"], "what is no URI is refused", |site| {
         let mut talk = site.with("resources")?;
-        talk.refused("resources/read", json!({"uri": "no uri at all"}), &[PARAMS, MISSING])
+        talk.refused("resources/read", json!({"uri": "no uri at all"}), &[PARAMS, MISSING, -32603])
     }),
     both(
         "resources/traversal",

@@ -318,13 +318,13 @@ pub(super) const CHECKS: &[Check] = &[
         "progress has the token and grows",
         |site| {
             for token in [json!("a token"), json!(17)] {
-                let (mut talk, _) = tools(site)?;
-                let params = json!({"name": "test_tool_with_progress", "arguments": {},
-                "_meta": {"progressToken": token}});
-                let answer = talk.ask("tools/call", params)?;
-                if answer["error"]["code"] == -32602 {
+                let (mut talk, tools) = tools(site)?;
+                if !tools.iter().any(|tool| tool["name"] == "test_tool_with_progress") {
                     return skip("there is no tool test_tool_with_progress");
                 }
+                let params = json!({"name": "test_tool_with_progress", "arguments": {},
+                "_meta": {"progressToken": token}});
+                talk.result("tools/call", params)?;
                 let mut last = f64::MIN;
                 for notice in talk.heard_of("notifications/progress") {
                     let params = &notice["params"];

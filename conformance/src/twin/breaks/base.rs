@@ -195,8 +195,8 @@ pub(super) const BREAKS: &[Break] = &[
     deal("foreign-meta-is-refused", "base/meta-foreign", |text| {
         refuses(text, -32602, |r| r["params"]["_meta"].get("plain").is_some())
     }),
-    deal("unknown-members-are-refused", "base/unknown-members", |text| {
-        refuses(text, -32600, |r| r["future"] == true)
+    deal("unknown-params-are-refused", "base/unknown-params", |text| {
+        refuses(text, -32600, |r| r["params"]["more"] == 1)
     }),
     deal("params-are-compulsory", "base/no-params", |text| {
         refuses(text, -32602, |r| r["method"] == "ping" && r.get("params").is_none())

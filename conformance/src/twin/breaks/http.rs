@@ -145,12 +145,12 @@ pub(super) const BREAKS: &[Break] = &[
             set_status(head, 500);
         }
     }),
-    answered("no-json-by-200", "http/not-json-400", |_, head, _| {
+    answered("no-json-by-200", "http/not-json", |_, head, _| {
         if head.word(1) == "400" {
             set_status(head, 200);
         }
     }),
-    answered("no-json-by-500", "http/not-json-400", |_, head, _| {
+    answered("no-json-by-500", "http/not-json", |_, head, _| {
         if head.word(1) == "400" {
             set_status(head, 500);
         }
@@ -267,16 +267,13 @@ pub(super) const BREAKS: &[Break] = &[
         }
     }),
     blind("any-session", "http/session-unknown", |head, memory| any_session(head, memory, "POST")),
-    answered("unknown-session-by-400", "http/session-unknown", |_, head, _| {
+    answered("unknown-session-by-500", "http/session-unknown", |_, head, _| {
         if head.word(1) == "404" {
-            set_status(head, 400);
+            set_status(head, 500);
         }
     }),
     blind("any-session-by-get", "http/session-unknown-get", |head, memory| {
         any_session(head, memory, "GET");
-    }),
-    blind("any-session-by-delete", "http/session-unknown-delete", |head, memory| {
-        any_session(head, memory, "DELETE");
     }),
     heads("sessions-do-not-end", "http/session-ended", no_delete, deleted),
     answered("ended-session-by-400", "http/session-ended", |_, head, _| {

@@ -175,11 +175,16 @@ pub(super) const BREAKS: &[Break] = &[
         let ask = json!({"jsonrpc": "2.0", "id": "early", "method": "roots/list"});
         if asked["method"] == "ping" { vec![ask, m] } else { vec![m] }
     }),
-    message("old-clients-get-titles", "lifecycle/old-shapes", |asked, m| {
-        items(asked, m, "tools/list", "tools").for_each(|tool| tool["title"] = json!("New"));
+    message("old-clients-get-sounds", "lifecycle/old-shapes", |asked, m| {
+        if asked["params"]["name"] == "test_audio_content"
+            && let Some(result) = result(asked, m, "tools/call")
+        {
+            let sound = json!({"type": "audio", "data": "AAAA", "mimeType": "audio/wav"});
+            result["content"] = json!([sound]);
+        }
     }),
-    message("old-clients-get-icons", "lifecycle/old-shapes", |asked, m| {
-        welcome(asked, m, |result| result["serverInfo"]["icons"] = json!([]));
+    message("old-clients-get-tools-without-schema", "lifecycle/old-shapes", |asked, m| {
+        items(asked, m, "tools/list", "tools").for_each(|tool| without(tool, "inputSchema"));
     }),
     deal("a-ping-in-fifty-fails", "ping/often", |text| {
         refuses(text, -32603, |r| is_call(r, "ping") && r["id"] == 40)
