@@ -48,10 +48,10 @@ pub struct MemoryEventLog {
 #[derive(Debug, Default)]
 struct State {
     sessions: HashMap<SessionId, Session>,
-    /// The serial of each session's oldest entry.
+    /// The serial of each session's oldest entry, and when that came.
     ///
     /// Invariant: one entry for each session with entries, none for the others.
-    oldest: BTreeMap<u64, SessionId>,
+    oldest: BTreeMap<u64, (SessionId, Instant)>,
     next_serial: u64,
     bytes: usize,
 }
@@ -60,7 +60,8 @@ struct State {
 struct Session {
     /// Oldest first, all streams.
     entries: VecDeque<Entry>,
-    streams: HashMap<u64, Stream>,
+    /// By number, which is ours: nobody chooses keys that lie badly.
+    streams: BTreeMap<u64, Stream>,
     bytes: usize,
 }
 
@@ -109,8 +110,9 @@ impl EventLog for MemoryEventLog {
     fn append(&self, key: &StreamKey, event: u64, data: Bytes) -> Step<Result<(), LogError>> {
         let now = Instant::now();
         let mut state = self.lock();
-        state.push(key, event, data, now);
-        state.trim_session(&key.session, &self.limits);
+        if state.push(key, event, data, now, &self.limits) {
+            state.trim_session(&key.session, &self.limits);
+        }
         state.trim_all(&self.limits, now);
         Step::now(Ok(()))
     }
@@ -159,10 +161,22 @@ impl EventLog for MemoryEventLog {
 }
 
 impl State {
-    fn push(&mut self, key: &StreamKey, event: u64, data: Bytes, at: Instant) {
+    /// Answers whether the session holds more than it may.
+    fn push(
+        &mut self,
+        key: &StreamKey,
+        event: u64,
+        data: Bytes,
+        at: Instant,
+        limits: &EventLogLimits,
+    ) -> bool {
         let serial = self.next_serial;
         self.next_serial += 1;
-        let session = self.sessions.entry(key.session.clone()).or_default();
+        // One look for what is there already, which it nearly always is.
+        let session = match self.sessions.get_mut(&key.session) {
+            Some(session) => session,
+            None => self.sessions.entry(key.session.clone()).or_default(),
+        };
         let stream = session.streams.entry(key.stream).or_default();
         if stream.last == 0 {
             // A stream may begin late, after the log lost it or was put in.
@@ -170,25 +184,23 @@ impl State {
         }
         stream.last = event;
         if session.entries.is_empty() {
-            self.oldest.insert(serial, key.session.clone());
+            self.oldest.insert(serial, (key.session.clone(), at));
         }
         session.bytes += data.len();
         self.bytes += data.len();
         session.entries.push_back(Entry { serial, at, stream: key.stream, event, data });
+        session.exceeds(limits)
     }
 
     fn trim_session(&mut self, id: &SessionId, limits: &EventLogLimits) {
-        while self.sessions.get(id).is_some_and(|session| {
-            limits.session_bytes < session.bytes || limits.session_events < session.entries.len()
-        }) {
+        while self.sessions.get(id).is_some_and(|session| session.exceeds(limits)) {
             self.drop_first(id);
         }
     }
 
     fn trim_all(&mut self, limits: &EventLogLimits, now: Instant) {
-        while let Some(id) = self.oldest.values().next() {
-            let first = self.sessions.get(id).and_then(|session| session.entries.front());
-            let old = first.is_some_and(|entry| limits.age <= now.duration_since(entry.at));
+        while let Some((id, at)) = self.oldest.values().next() {
+            let old = limits.age <= now.duration_since(*at);
             if !old && self.bytes <= limits.total_bytes {
                 return;
             }
@@ -211,7 +223,7 @@ impl State {
             }
         }
         if let Some(first) = session.entries.front() {
-            self.oldest.insert(first.serial, id.clone());
+            self.oldest.insert(first.serial, (id.clone(), first.at));
         } else if session.is_empty() {
             self.sessions.remove(id);
         }
@@ -244,6 +256,10 @@ impl State {
 }
 
 impl Session {
+    fn exceeds(&self, limits: &EventLogLimits) -> bool {
+        limits.session_bytes < self.bytes || limits.session_events < self.entries.len()
+    }
+
     fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.streams.is_empty()
     }
