@@ -16,14 +16,16 @@ const WAIT: Duration = Duration::from_secs(20);
 struct Served(Child, String);
 
 impl Served {
-    fn start() -> Self {
+    fn start() -> std::io::Result<Self> {
         let mut command = Command::new(SERVER);
         command.args(["--http", "127.0.0.1:0"]).stdin(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        let mut served = Self(command.spawn()?, String::new());
         let mut line = String::new();
-        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();
-        Self(child, url)
+        if let Some(stderr) = served.0.stderr.take() {
+            BufReader::new(stderr).read_line(&mut line)?;
+        }
+        line.trim().trim_start_matches("listening on ").clone_into(&mut served.1);
+        Ok(served)
     }
 }
 
@@ -48,7 +50,8 @@ fn on_a_pipe(area: &str) {
 
 fn over_http(area: &str) {
     let served = Served::start();
-    pass(&report::run(&Target::Url(served.1.clone()), WAIT, area));
+    let url = served.as_ref().map(|served| served.1.clone()).unwrap_or_default();
+    pass(&report::run(&Target::Url(url), WAIT, area));
 }
 
 // Shows: BASE-003, BASE-004, BASE-006, BASE-007, BASE-009, BASE-010, BASE-012, BASE-013,
@@ -69,21 +72,21 @@ fn handshakes_as_seen_from_outside() {
     over_http("lifecycle/");
 }
 
-// Shows: BASE-027, TRANSPORT-STDIO-003, TRANSPORT-STDIO-004, TRANSPORT-STDIO-005, TRANSPORT-
-// STDIO-010
+// Shows: BASE-027, TRANSPORT-STDIO-003, TRANSPORT-STDIO-004, TRANSPORT-STDIO-005,
+// TRANSPORT-STDIO-010
 #[test]
 fn pipes_as_seen_from_outside() {
     on_a_pipe("stdio/");
 }
 
-// Shows: BASE-009, BASE-019, BASE-027, TRANSPORT-HTTP-001, TRANSPORT-HTTP-002, TRANSPORT-
-// HTTP-003, TRANSPORT-HTTP-010, TRANSPORT-HTTP-011, TRANSPORT-HTTP-013, TRANSPORT-
-// HTTP-014, TRANSPORT-HTTP-016, TRANSPORT-HTTP-019, TRANSPORT-HTTP-021, TRANSPORT-
-// HTTP-025, TRANSPORT-HTTP-032, TRANSPORT-HTTP-034, TRANSPORT-HTTP-035, TRANSPORT-
-// HTTP-040, TRANSPORT-HTTP-041, TRANSPORT-HTTP-045, TRANSPORT-HTTP-046, TRANSPORT-
-// HTTP-048, TRANSPORT-RESUME-002, TRANSPORT-RESUME-003, TRANSPORT-RESUME-006, TRANSPORT-
-// RESUME-007, TRANSPORT-RESUME-008, TRANSPORT-SESSION-002, TRANSPORT-SESSION-003,
-// TRANSPORT-SESSION-006, TRANSPORT-SESSION-008
+// Shows: BASE-009, BASE-019, BASE-027, TRANSPORT-HTTP-001, TRANSPORT-HTTP-002,
+// TRANSPORT-HTTP-003, TRANSPORT-HTTP-010, TRANSPORT-HTTP-011, TRANSPORT-HTTP-013,
+// TRANSPORT-HTTP-014, TRANSPORT-HTTP-016, TRANSPORT-HTTP-019, TRANSPORT-HTTP-021,
+// TRANSPORT-HTTP-025, TRANSPORT-HTTP-032, TRANSPORT-HTTP-034, TRANSPORT-HTTP-035,
+// TRANSPORT-HTTP-040, TRANSPORT-HTTP-041, TRANSPORT-HTTP-045, TRANSPORT-HTTP-046,
+// TRANSPORT-HTTP-048, TRANSPORT-RESUME-002, TRANSPORT-RESUME-003, TRANSPORT-RESUME-006,
+// TRANSPORT-RESUME-007, TRANSPORT-RESUME-008, TRANSPORT-SESSION-002,
+// TRANSPORT-SESSION-003, TRANSPORT-SESSION-006, TRANSPORT-SESSION-008
 #[test]
 fn streamable_http_as_seen_from_outside() {
     over_http("http/");
@@ -91,7 +94,7 @@ fn streamable_http_as_seen_from_outside() {
 
 // Shows: BASE-003, BASE-015, ELICIT-010, ELICIT-011, ELICIT-014, ELICIT-015, ELICIT-038,
 // ELICIT-072, LIFE-030, PAGE-005, PROGRESS-004, PROGRESS-005, PROGRESS-008, PROGRESS-009,
-// PROGRESS-018, PROGRESS-019, SCHEMA-003, SCHEMA-005, SCHEMA-009, TASK-006, TOOLS-005,
+// PROGRESS-018, PROGRESS-019, SCHEMA-003, SCHEMA-005, SCHEMA-009, TOOLS-005,
 // TOOLS-006, TOOLS-011, TOOLS-012, TOOLS-014, TOOLS-015, TOOLS-017, TOOLS-023, TOOLS-024,
 // TOOLS-025, TOOLS-026, TOOLS-027, TOOLS-028, TOOLS-033, TOOLS-034, TOOLS-035, TOOLS-036,
 // TOOLS-038, TOOLS-039, TOOLS-040, TOOLS-041, TOOLS-042, TOOLS-046
@@ -102,7 +105,7 @@ fn tools_as_seen_from_outside() {
 }
 
 // Shows: BASE-022, RESOURCES-001, RESOURCES-003, RESOURCES-008, RESOURCES-011, RESOURCES-013,
-// RESOURCES-014, RESOURCES-015, RESOURCES-016, RESOURCES-017, RESOURCES-018,
+// RESOURCES-015, RESOURCES-016,
 // RESOURCES-024, RESOURCES-025, RESOURCES-027, RESOURCES-029
 #[test]
 fn resources_as_seen_from_outside() {
@@ -133,7 +136,7 @@ fn logging_as_seen_from_outside() {
     over_http("logging/");
 }
 
-// Shows: BASE-022, PAGE-003, PAGE-006, PAGE-012
+// Shows: BASE-022, PAGE-006, PAGE-012
 #[test]
 fn paging_as_seen_from_outside() {
     on_a_pipe("paging/");
