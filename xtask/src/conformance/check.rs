@@ -47,9 +47,11 @@ pub(super) fn run(metadata: &Metadata) -> anyhow::Result<Vec<Row>> {
 pub(super) fn twins(metadata: &Metadata) -> anyhow::Result<Row> {
     interop::build()?;
     let programs = metadata.target_directory.join("debug");
-    let run =
-        || peer::check(Command::new(programs.join(TWIN)).arg("run").arg(programs.join(SERVER)));
-    Ok(row("twins", "broken servers, seen by the checks", Box::new(run)))
+    let run = || {
+        let mut twin = Command::new(programs.join(TWIN));
+        peer::check(twin.arg("run").arg(programs.join(SERVER)).arg(programs.join(CLIENT)))
+    };
+    Ok(row("twins", "broken ones, seen by the checks", Box::new(run)))
 }
 
 type Talk<'a> = Box<dyn FnOnce() -> anyhow::Result<peer::Report> + 'a>;
