@@ -171,3 +171,11 @@ fn pings_as_seen_from_outside() {
 fn our_client_as_seen_from_outside() {
     pass(&report::run_client(&[CLIENT.to_owned()], WAIT, "client/"));
 }
+
+// Shows: TASK-029, TASK-030, TASK-032, TASK-042, TASK-043, TASK-048, TASK-050, TASK-060,
+// TASK-066, TASK-072, TASK-073, TASK-081
+#[test]
+fn tasks_as_seen_from_outside() {
+    on_a_pipe("tasks/");
+    over_http("tasks/");
+}

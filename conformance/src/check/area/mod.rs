@@ -6,6 +6,7 @@ mod prompts;
 mod resources;
 mod stdio;
 mod streamable;
+mod tasks;
 mod tools;
 mod utilities;
 
@@ -23,6 +24,7 @@ pub(super) const AREAS: &[&[Check]] = &[
     resources::CHECKS,
     prompts::CHECKS,
     utilities::CHECKS,
+    tasks::CHECKS,
 ];
 
 /// Every item of a list, page by page; there are bounds to what is walked.

@@ -6,6 +6,7 @@ mod http;
 mod lifecycle;
 mod offers;
 mod stdio;
+mod tasks;
 mod tools;
 mod utilities;
 
@@ -22,6 +23,7 @@ pub(super) const ALL: &[&[Break]] = &[
     offers::BREAKS,
     utilities::BREAKS,
     client::BREAKS,
+    tasks::BREAKS,
 ];
 
 const fn message(
