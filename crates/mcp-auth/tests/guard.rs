@@ -58,7 +58,8 @@ fn challenge(refusal: &Refusal) -> String {
         .map_or_else(String::new, |v| v.to_str().unwrap().to_owned())
 }
 
-// Shows: FC-084, AUTH-SERVER-014, AUTH-SERVER-017, AUTH-SERVER-030, RS-OR-1, SEC-052
+// Shows: FC-084, AUTH-SERVER-014, AUTH-SERVER-017, AUTH-SERVER-019, AUTH-SERVER-030, RS-OR-1,
+// SEC-052
 #[tokio::test]
 async fn a_request_is_judged_by_its_head_alone() {
     let world = World::with_policy(ScopePolicy::new().baseline(need("a")));
@@ -87,17 +88,23 @@ async fn a_request_is_judged_by_its_head_alone() {
     assert_eq!(server.admit(&parts).await.unwrap_err().status, StatusCode::UNAUTHORIZED);
 }
 
-// Shows: RS-OR-1, RS-SP-1, AUTH-SERVER-018, AUTH-SERVER-031
+// Shows: RS-OR-1, RS-SP-1, AUTH-SERVER-018, AUTH-SERVER-024, AUTH-SERVER-031
 #[tokio::test]
 async fn a_token_without_the_baseline_does_not_get_past_the_head() {
     let world = World::with_policy(ScopePolicy::new().baseline(need("c")));
     let token = world.authority.sign(&json!({}), &claims()).unwrap();
     let refusal = admit(&world.server(), &[&format!("Bearer {token}")]).await.unwrap_err();
     assert_eq!(refusal.status, StatusCode::FORBIDDEN);
-    assert!(challenge(&refusal).contains("error=\"insufficient_scope\", scope=\"c\""));
+    let told = challenge(&refusal);
+    assert!(told.contains("error=\"insufficient_scope\", scope=\"c\""), "{told}");
+    // The same place that somebody without a token is sent to.
+    let place = |told: &str| told.split("resource_metadata=").nth(1).map(str::to_owned);
+    let stranger = challenge(&admit(&world.server(), &[]).await.unwrap_err());
+    let named = place(&stranger).unwrap().split(',').next().unwrap().to_owned();
+    assert!(place(&told).unwrap().starts_with(&named), "{told} {stranger}");
 }
 
-// Shows: AUTH-SERVER-011, AUTH-SERVER-012, AUTH-SERVER-013, AUTH-SERVER-015, AUTH-SERVER-016,
+// Shows: SEC-043, AUTH-SERVER-011, AUTH-SERVER-012, AUTH-SERVER-013, AUTH-SERVER-015, AUTH-SERVER-016,
 // AUTH-SERVER-032, RS-JW-1, RS-JW-3, RS-JW-4, RS-AU-1, RS-TV-1, SEC-043
 #[tokio::test]
 async fn only_genuine_access_tokens_for_this_very_server_pass() {

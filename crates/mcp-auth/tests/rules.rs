@@ -166,7 +166,7 @@ async fn a_host_without_old_servers_has_no_fallback_for_them() {
     assert!(matches!(error.kind(), AuthErrorKind::NoResourceMetadata { .. }), "{error:?}");
 }
 
-// Shows: CL-RD-2
+// Shows: CL-RD-2, AUTH-CLIENT-079
 #[tokio::test]
 async fn one_redirect_is_used_everywhere_and_it_is_the_one_that_was_chosen() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -55,7 +55,7 @@ async fn ask(server: &mut Server, method: &str, params: Value) -> Result<Value, 
     server.answered(1).await
 }
 
-// Shows: SAMPLING-007, ELICIT-007, ELICIT-009, ROOTS-001
+// Shows: SAMPLING-005, SAMPLING-007, ELICIT-007, ELICIT-009, ROOTS-001
 #[tokio::test]
 async fn what_is_registered_is_what_is_declared() {
     struct Tools;

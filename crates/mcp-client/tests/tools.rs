@@ -121,9 +121,13 @@ async fn a_result_is_read_as_what_is_wanted() {
     assert_eq!(result.content.len(), 3);
 }
 
+// Shows: TOOLS-043
 #[tokio::test]
 async fn a_tool_that_failed_is_a_result_or_an_error_as_you_like() {
     let (client, mut server) = connect(builder()).await;
+    let silent = json!({"content": [{"type": "text", "text": "fine"}]});
+    let (text, _) = call(&mut server, client.call_tool("t").text(), silent).await;
+    assert_eq!(text.unwrap(), "fine");
     let failed = json!({"isError": true, "content": [{"type": "text", "text": "no such city"}]});
     let (result, _) = call(&mut server, client.call_tool("t"), failed.clone()).await;
     assert!(result.unwrap().failed());

@@ -43,6 +43,7 @@ fn meanings() -> Vec<Meaning> {
     ]
 }
 
+// Shows: BASE-024
 #[test]
 fn every_meaning_in_every_revision() {
     let mut table = String::new();

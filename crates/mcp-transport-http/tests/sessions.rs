@@ -303,7 +303,7 @@ impl Guard for ByName {
     }
 }
 
-// Shows: FC-064, SEC-053, SEC-056, TRANSPORT-HTTP-006
+// Shows: FC-064, SEC-053, SEC-056, TRANSPORT-HTTP-006, ELICIT-039, ELICIT-040, ELICIT-051
 #[tokio::test]
 async fn a_session_belongs_to_who_opened_it() {
     bounded(async {
@@ -321,6 +321,9 @@ async fn a_session_belongs_to_who_opened_it() {
         let mallory = bearer(alice.clone(), "mallory");
         assert_eq!(mallory.request(1, "tools/list", json!({})).await.status, 404);
         assert_eq!(mallory.notify("notifications/x", json!({})).await.status, 404);
+        // Nor can somebody else answer what was asked in it.
+        let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"action": "accept"}});
+        assert_eq!(mallory.post(&answer).await.status, 404);
         assert_eq!(mallory.get(None).await.status, 404);
         assert_eq!(mallory.get(id.as_deref()).await.status, 404);
         assert_eq!(mallory.delete().await.status, 404);

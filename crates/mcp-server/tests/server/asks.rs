@@ -198,7 +198,7 @@ async fn defaults_are_sent_as_they_are_also_where_they_are_false_or_empty() {
     assert!(wire.response(id).await["result"].get("isError").is_none());
 }
 
-// Shows: FC-046, SAMPLING-012, SAMPLING-013
+// Shows: FC-046, SAMPLING-012, SAMPLING-013, SAMPLING-047
 #[tokio::test]
 async fn what_is_sampled_keeps_the_rules_and_fits_the_revision() {
     let server = Server::new("s", "1").tool(
