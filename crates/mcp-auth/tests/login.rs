@@ -246,7 +246,7 @@ async fn a_secret_is_not_shown_to_an_issuer_that_it_was_not_configured_for() {
     assert_eq!(world.count("/authorize") + world.count("/token"), 0);
 }
 
-// Shows: CL-TK-2, CL-TK-3
+// Shows: CL-TK-2, CL-TK-3, AUTH-CLIENT-038
 #[tokio::test]
 async fn each_way_to_authenticate_works_end_to_end() {
     for method in ["none", "client_secret_basic", "client_secret_post"] {

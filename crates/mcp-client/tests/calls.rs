@@ -19,6 +19,7 @@ use mcp_types::error_code::Meaning;
 use mcp_types::{ListToolsRequest, LoggingLevel, Method, PaginatedRequestParams};
 use serde_json::json;
 
+// Shows: COMPLETION-003, COMPLETION-018
 #[tokio::test]
 async fn typed_requests_say_what_the_specification_says() {
     let (client, mut server) = connect(builder()).await;

@@ -141,6 +141,7 @@ async fn one_page_can_be_had_alone() {
     assert!(page.meta.is_some());
 }
 
+// Shows: PROMPTS-020
 #[tokio::test]
 async fn all_kinds_of_lists_are_walked() {
     let (client, mut server) = connect(builder()).await;

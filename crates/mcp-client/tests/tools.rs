@@ -141,7 +141,7 @@ fn promising(schema: Value) -> Value {
     json!([{"name": "t", "inputSchema": {"type": "object"}, "outputSchema": schema}])
 }
 
-// Shows: TOOLS-037, FC-038, FC-039
+// Shows: TOOLS-037, TOOLS-052, FC-038, FC-039
 #[tokio::test]
 async fn a_structured_result_is_held_against_its_schema() {
     let (client, mut server) = connect(builder()).await;

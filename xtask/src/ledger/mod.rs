@@ -2,6 +2,7 @@
 //! show them, and what these tests have said in this very run.
 
 mod book;
+mod cases;
 mod page;
 mod results;
 mod shows;
@@ -10,7 +11,7 @@ use std::{fs, path::PathBuf};
 
 use anyhow::bail;
 
-use self::{book::Book, results::Results, shows::Shows};
+use self::{book::Book, cases::Cases, results::Results, shows::Shows};
 use crate::{
     ci::{Outcome, counts::Counts, tests},
     flags,
@@ -75,6 +76,8 @@ fn judge(results: Option<Results>, write: bool) -> anyhow::Result<Outcome> {
     let shows = Shows::collect(&root)?;
     let mut faults = book.unknown(&shows);
     faults.extend(book.contradictions(&shows));
+    let cases = Cases::read(&root.join("conformance/requirements/field-cases.toml"))?;
+    faults.extend(cases.faults(&shows, results.as_ref()));
     let mut counts = Counts::default();
     if let Some(results) = &results {
         for row in &book.rows {
@@ -95,6 +98,7 @@ fn judge(results: Option<Results>, write: bool) -> anyhow::Result<Outcome> {
     for fault in &faults {
         shell::say(format_args!("FAILED {fault}"));
     }
+    shell::say(cases.summary());
     for line in page::summary(&book, &shows).lines() {
         shell::say(line);
     }
