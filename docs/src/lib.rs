@@ -28,6 +28,7 @@ pages! {
     guide_elicitation = "../guide/elicitation.md";
     guide_hosts = "../guide/hosts.md";
     guide_logging = "../guide/logging.md";
+    guide_observability = "../guide/observability.md";
     guide_prompts = "../guide/prompts.md";
     guide_resources = "../guide/resources.md";
     guide_roots = "../guide/roots.md";
