@@ -13,6 +13,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_client::{Client, ClientError};
+use mcp_transport_http::client::{Config, HttpConnector};
+use mcp_transport_http::server::{Endpoint, Listener};
+use mcp_transport_stdio::PipeLink;
 use mcp_types::{ElicitAction, ElicitResult, error_code::Meaning};
 use serde_json::{Value, json};
 
@@ -99,4 +102,46 @@ async fn a_book_is_printed_in_a_task_when_the_price_is_agreed_to() {
     let said = client.call_tool("print").arg("pages", 20).text().await.unwrap();
     assert_eq!(said, "20 pages are printed");
     assert_eq!(client.list_tasks().await.unwrap().len(), 1);
+}
+
+/// The notes are in the server: what one peer writes, all others read.
+#[tokio::test]
+async fn one_value_serves_peers_in_memory_over_a_pipe_and_over_http_at_once() {
+    let server = notes::server();
+    let (ours, theirs) = tokio::io::duplex(4096);
+    let (reader, writer) = tokio::io::split(ours);
+    let piped = server.clone();
+    let piped = tokio::spawn(async move { piped.serve(PipeLink::new(reader, writer)).await });
+    let listener = Listener::bind(Endpoint::new(server.clone()), "127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr());
+    let listening = tokio::spawn(listener.run(std::future::pending()));
+
+    let builder = || Client::builder("test", "1").timeout(Duration::from_secs(10));
+    let (reader, writer) = tokio::io::split(theirs);
+    let connector = HttpConnector::new(&url, Config::new()).unwrap();
+    let clients = [
+        ("memory", builder().connect(&server).await.unwrap()),
+        ("memory-too", builder().connect(&server).await.unwrap()),
+        ("pipe", builder().connect(PipeLink::new(reader, writer)).await.unwrap()),
+        ("http", builder().connect(connector.link()).await.unwrap()),
+        ("http-too", builder().connect(connector.link()).await.unwrap()),
+    ];
+    for (name, client) in &clients {
+        client.call_tool("write").arg("name", name).arg("text", name).text().await.unwrap();
+    }
+    for (reader, client) in &clients {
+        for (name, _) in &clients {
+            let read = client.read_resource(format!("note://{name}")).await.unwrap();
+            let read = serde_json::to_value(&read).unwrap();
+            assert_eq!(read["contents"][0]["text"], *name, "{name} as {reader} reads it");
+        }
+    }
+    for (_, client) in clients {
+        client.close().await;
+    }
+    // Who leaves a pipe ends that conversation, and nothing else.
+    piped.await.unwrap().unwrap();
+    assert!(!listening.is_finished());
+    builder().connect(&server).await.unwrap().ping().await.unwrap();
+    listening.abort();
 }
