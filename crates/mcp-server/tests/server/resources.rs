@@ -1,6 +1,6 @@
 use mcp_server::resource::{ReadRequest, ResourceEntry, ResourceError, TemplateEntry};
 use mcp_server::{RegisterError, Server};
-use mcp_types::ResourceContents;
+use mcp_types::{Annotations, Audience, Icon, ResourceContents};
 use serde_json::json;
 
 use crate::wire::Wire;
@@ -117,6 +117,62 @@ async fn resources_and_templates_are_listed_apart() {
     assert_eq!(
         templates["result"]["resourceTemplates"],
         json!([{"uriTemplate": "user://{id}/name", "name": "user", "mimeType": "text/plain"}])
+    );
+}
+
+// Shows: RESOURCES-013
+#[tokio::test]
+async fn a_resource_and_a_template_are_listed_with_all_that_was_said_about_them() {
+    let whom = || Annotations::default().with_audience(vec![Audience::User]);
+    let icons = || vec![Icon::new("https://example.com/i.png")];
+    let server = Server::new("s", "1")
+        .with_resource(
+            ResourceEntry::new("doc://one", "one", "first")
+                .title("One")
+                .description("The first.")
+                .mime_type("text/plain")
+                .annotations(whom())
+                .icons(icons())
+                .size(5_u64),
+        )
+        .resource("doc://bare", "bare", "second")
+        .with_template(
+            TemplateEntry::new("doc://{name}", "any", |_: ReadRequest| async { "any" })
+                .unwrap()
+                .title("Any")
+                .description("Each of them.")
+                .mime_type("text/plain")
+                .annotations(whom())
+                .icons(icons()),
+        );
+    let mut wire = Wire::open(&server).await;
+    assert_eq!(
+        wire.call("resources/list", json!({})).await["result"]["resources"],
+        json!([
+            {
+                "uri": "doc://one",
+                "name": "one",
+                "title": "One",
+                "description": "The first.",
+                "mimeType": "text/plain",
+                "annotations": {"audience": ["user"]},
+                "icons": [{"src": "https://example.com/i.png"}],
+                "size": 5,
+            },
+            {"uri": "doc://bare", "name": "bare"},
+        ])
+    );
+    assert_eq!(
+        wire.call("resources/templates/list", json!({})).await["result"]["resourceTemplates"],
+        json!([{
+            "uriTemplate": "doc://{name}",
+            "name": "any",
+            "title": "Any",
+            "description": "Each of them.",
+            "mimeType": "text/plain",
+            "annotations": {"audience": ["user"]},
+            "icons": [{"src": "https://example.com/i.png"}],
+        }])
     );
 }
 
