@@ -40,6 +40,10 @@ impl Extensions {
                 true
             }
             None => {
+                // There are seldom more than two, and a session keeps its own for long.
+                if self.own.len() == self.own.capacity() {
+                    self.own.reserve_exact(2);
+                }
                 self.own.push((key, value));
                 false
             }

@@ -37,7 +37,16 @@ struct Listener {
     session: Weak<Session>,
     outlet: PeerOutlet,
     grants: Grants,
+    /// Most sessions have none, and there may be many thousands of them.
+    rest: Option<Box<Rest>>,
+}
+
+/// What few sessions have.
+#[derive(Default)]
+struct Rest {
+    /// What it has subscribed to.
     uris: HashSet<String>,
+    /// What it has not been told yet.
     owed: BTreeSet<Change>,
 }
 
@@ -70,6 +79,21 @@ impl Listener {
     fn is_dead(&self) -> bool {
         self.session.strong_count() == 0 || self.outlet.is_closed()
     }
+
+    fn has(&self, uri: &str) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.uris.contains(uri))
+    }
+
+    fn is_owed(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| !rest.owed.is_empty())
+    }
+
+    /// Lets go of what is empty.
+    fn tidy(&mut self) {
+        if self.rest.as_ref().is_some_and(|rest| rest.uris.is_empty() && rest.owed.is_empty()) {
+            self.rest = None;
+        }
+    }
 }
 
 fn key(session: &Arc<Session>) -> usize {
@@ -100,9 +124,10 @@ impl Listeners {
         let mut gone = Vec::new();
         let mut state = self.lock();
         let listener = state.entry(session, outlet, grants, &mut gone);
-        let full = listener.uris.len() >= MOST_SUBSCRIPTIONS && !listener.uris.contains(uri);
+        let uris = &mut listener.rest.get_or_insert_default().uris;
+        let full = uris.len() >= MOST_SUBSCRIPTIONS && !uris.contains(uri);
         if !full {
-            listener.uris.insert(uri.to_owned());
+            uris.insert(uri.to_owned());
         }
         drop(state);
         drop(gone);
@@ -116,8 +141,11 @@ impl Listeners {
 
     pub(crate) fn unsubscribe(&self, session: &Arc<Session>, uri: &str) {
         if let Some(listener) = self.lock().sessions.get_mut(&key(session)) {
-            listener.uris.remove(uri);
-            listener.owed.remove(&Change::Updated(uri.to_owned()));
+            if let Some(rest) = &mut listener.rest {
+                rest.uris.remove(uri);
+                rest.owed.remove(&Change::Updated(uri.to_owned()));
+            }
+            listener.tidy();
         }
     }
 
@@ -131,7 +159,7 @@ impl Listeners {
     pub(crate) fn resource_updated(&self, uri: &str, needs: &[Label]) {
         let change = Change::Updated(uri.to_owned());
         self.tell(&change, |listener| {
-            listener.uris.contains(uri) && Access::of(listener.grants.clone()).allows(needs)
+            listener.has(uri) && Access::of(listener.grants.clone()).allows(needs)
         });
     }
 
@@ -163,13 +191,13 @@ impl Listeners {
         if let Some(listener) = state.sessions.get_mut(&key)
             && listener.session.ptr_eq(session)
         {
-            listener.owed.insert(change);
+            listener.rest.get_or_insert_default().owed.insert(change);
         }
         self.count_owed(&state);
     }
 
     fn count_owed(&self, state: &State) {
-        let owed = state.sessions.values().filter(|listener| !listener.owed.is_empty()).count();
+        let owed = state.sessions.values().filter(|listener| listener.is_owed()).count();
         self.owed.store(owed, Ordering::Relaxed);
     }
 
@@ -182,11 +210,12 @@ impl Listeners {
         let key = std::ptr::from_ref(session).addr();
         let mut state = self.lock();
         let Some(listener) = state.sessions.get_mut(&key) else { return };
-        let owed = std::mem::take(&mut listener.owed);
+        let owed = listener.rest.as_mut().map(|rest| std::mem::take(&mut rest.owed));
+        listener.tidy();
         let (session, outlet) = (listener.session.clone(), listener.outlet.clone());
         self.count_owed(&state);
         drop(state);
-        for change in owed {
+        for change in owed.into_iter().flatten() {
             let Some(message) = change.to_message() else { continue };
             if outlet.try_notify(message) == Err(TrySendError::Full) {
                 self.owe(key, &session, change);
@@ -213,8 +242,7 @@ impl State {
             session: Arc::downgrade(session),
             outlet: outlet.clone(),
             grants: grants.clone(),
-            uris: HashSet::new(),
-            owed: BTreeSet::new(),
+            rest: None,
         };
         let listener = self.sessions.entry(key(session)).or_insert_with(fresh);
         if listener.session.strong_count() == 0 {

@@ -22,6 +22,7 @@ use mcp_types::Revision;
 
 use super::asks::{ExchangeTag, Slot, Start};
 
+use super::config::Limits;
 use super::core::Core;
 use super::exchange::{Exchange, remember};
 use super::outlet::SessionOutlet;
@@ -65,15 +66,22 @@ struct State {
     next_stream: u64,
     /// The open GET streams, oldest first.
     listeners: Vec<Listener>,
+    /// Most sessions never have any, and there may be many thousands of them.
+    mail: Option<Box<Mail>>,
+    asks: BTreeMap<i64, Slot>,
+    next_ask: i64,
+}
+
+/// What is sent outside of exchanges.
+#[derive(Default)]
+struct Mail {
     /// GET streams whose connection is gone.
     parted: VecDeque<Parted>,
     /// Messages for the newest GET stream.
     queue: VecDeque<Bytes>,
-    queue_bytes: usize,
+    bytes: usize,
     /// Who waits for room in the queue, or for a GET stream.
     room: Vec<Waker>,
-    asks: BTreeMap<i64, Slot>,
-    next_ask: i64,
 }
 
 struct Listener {
@@ -277,9 +285,7 @@ impl Session {
         }
         let exchanges = mem::take(&mut state.exchanges);
         let listeners = mem::take(&mut state.listeners);
-        let room = mem::take(&mut state.room);
-        state.queue = VecDeque::new();
-        state.queue_bytes = 0;
+        let mail = state.mail.take();
         for slot in state.asks.values_mut() {
             slot.finish(Err(AskError::Link(LinkError::Closed)));
         }
@@ -289,7 +295,7 @@ impl Session {
         listeners
             .into_iter()
             .filter_map(|listener| listener.waker)
-            .chain(room)
+            .chain(mail.into_iter().flat_map(|mail| mail.room))
             .for_each(Waker::wake);
         // With a store the session may go on elsewhere, and its events with it.
         if self.core.store.is_none() {
@@ -391,10 +397,13 @@ impl Session {
             state.remember_parted(oldest.stream, oldest.last);
             gone.push(oldest);
         }
-        state.parted.retain(|parted| parted.stream != stream);
+        let mut room = Vec::new();
+        if let Some(mail) = &mut state.mail {
+            mail.parted.retain(|parted| parted.stream != stream);
+            room = mem::take(&mut mail.room);
+        }
         let serial = self.core.serial();
         state.listeners.push(Listener { stream, serial, last, waker: None });
-        let room = mem::take(&mut state.room);
         drop(state);
         gone.into_iter().filter_map(|listener| listener.waker).chain(room).for_each(Waker::wake);
         Some(serial)
@@ -406,7 +415,8 @@ impl Session {
         let mut state = self.lock();
         let at = state.listeners.iter().position(|other| other.stream == stream);
         let Some(listener) = at.map(|at| state.listeners.remove(at)) else {
-            return state.parted.iter().find(|parted| parted.stream == stream).map(|p| p.last);
+            let mut parted = state.mail.iter().flat_map(|mail| &mail.parted);
+            return parted.find(|parted| parted.stream == stream).map(|parted| parted.last);
         };
         state.remember_parted(stream, listener.last);
         drop(state);
@@ -419,22 +429,23 @@ impl Session {
         let limits = &self.core.config.limits;
         let mut state = self.lock();
         let leaving = state.leaving && !state.closed;
-        let State { listeners, queue, queue_bytes, room, .. } = &mut *state;
+        let State { listeners, mail, .. } = &mut *state;
         let count = listeners.len();
         let found = listeners.iter_mut().enumerate().find(|(_, other)| other.serial == serial);
         let Some((at, listener)) = found else {
             return Poll::Ready(if leaving { Listened::Leave } else { Listened::End });
         };
         if at + 1 == count
-            && let Some(message) = queue.pop_front()
+            && let Some(mail) = mail
+            && let Some(message) = mail.queue.pop_front()
         {
             listener.last += 1;
-            *queue_bytes -= message.len();
-            if queue.is_empty() {
-                *queue = VecDeque::new();
+            mail.bytes -= message.len();
+            if mail.queue.is_empty() {
+                mail.queue = VecDeque::new();
             }
-            if queue.len() < limits.queued && *queue_bytes < limits.queued_bytes {
-                room.drain(..).for_each(Waker::wake);
+            if !mail.is_full(limits) {
+                mail.room.drain(..).for_each(Waker::wake);
             }
             return Poll::Ready(Listened::Message(listener.last, message));
         }
@@ -472,7 +483,7 @@ impl Session {
         if state.closed {
             return Err(TrySendError::Closed);
         }
-        if limits.queued <= state.queue.len() || limits.queued_bytes <= state.queue_bytes {
+        if state.is_full(limits) {
             return Err(TrySendError::Full);
         }
         state.push(message);
@@ -489,8 +500,8 @@ impl Session {
         if state.closed {
             return Poll::Ready(Err(SendError::default()));
         }
-        if limits.queued <= state.queue.len() || limits.queued_bytes <= state.queue_bytes {
-            remember(&mut state.room, cx.waker());
+        if state.is_full(limits) {
+            remember(&mut state.mail().room, cx.waker());
             return Poll::Pending;
         }
         if let Some(message) = message.take() {
@@ -515,9 +526,9 @@ impl Session {
         let limits = &self.core.config.limits;
         let mut state = self.lock();
         let listening = !state.listeners.is_empty();
-        let full = limits.queued <= state.queue.len() || limits.queued_bytes <= state.queue_bytes;
+        let full = state.is_full(limits);
         if !state.closed && (!listening || full) {
-            remember(&mut state.room, cx.waker());
+            remember(&mut state.mail().room, cx.waker());
             return Ok(Start::NotYet { listening });
         }
         let id = state.open_ask(limits.session_asks, None)?;
@@ -568,17 +579,37 @@ impl Session {
     }
 }
 
+impl Mail {
+    fn is_full(&self, limits: &Limits) -> bool {
+        limits.queued <= self.queue.len() || limits.queued_bytes <= self.bytes
+    }
+}
+
 impl State {
-    fn remember_parted(&mut self, stream: u64, last: u64) {
-        if PARTED <= self.parted.len() {
-            self.parted.pop_front();
+    fn mail(&mut self) -> &mut Mail {
+        self.mail.get_or_insert_default()
+    }
+
+    /// Whether the queue takes no more.
+    fn is_full(&self, limits: &Limits) -> bool {
+        match &self.mail {
+            Some(mail) => mail.is_full(limits),
+            None => limits.queued == 0 || limits.queued_bytes == 0,
         }
-        self.parted.push_back(Parted { stream, last });
+    }
+
+    fn remember_parted(&mut self, stream: u64, last: u64) {
+        let parted = &mut self.mail().parted;
+        if PARTED <= parted.len() {
+            parted.pop_front();
+        }
+        parted.push_back(Parted { stream, last });
     }
 
     fn push(&mut self, message: Bytes) {
-        self.queue_bytes += message.len();
-        self.queue.push_back(message);
+        let mail = self.mail();
+        mail.bytes += message.len();
+        mail.queue.push_back(message);
         if let Some(waker) = self.listeners.last_mut().and_then(|newest| newest.waker.take()) {
             waker.wake();
         }
