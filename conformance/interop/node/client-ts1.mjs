@@ -19,6 +19,7 @@ const options = parseArguments(process.argv.slice(2));
 const inbox = new Inbox();
 const answers = { roots: [] };
 
+const taskStore = new InMemoryTaskStore();
 const client = new Client(
   { name: "interop-ts1", version: "1.0.0" },
   {
@@ -29,7 +30,7 @@ const client = new Client(
       tasks: { list: {}, cancel: {}, requests: { sampling: { createMessage: {} } } },
     },
     // Without a queue of messages: with one, this SDK keeps its answers to questions of the server's tasks.
-    taskStore: new InMemoryTaskStore(),
+    taskStore,
   },
 );
 client.setRequestHandler(CreateMessageRequestSchema, async ({ params }, { taskStore }) => {
@@ -106,4 +107,6 @@ const failures = await runChecks(
 );
 if (options.http) await transport.terminateSession();
 await client.close();
+// Its timers would keep the process until the last task has expired.
+taskStore.cleanup();
 process.exitCode = failures === 0 ? 0 : 1;

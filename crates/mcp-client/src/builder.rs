@@ -227,7 +227,7 @@ impl Builder {
         self
     }
 
-    /// Asks before a tool is called, with its arguments at hand; [`ClientError::NotApproved`] is
+    /// Asks before a tool is called, with its arguments at hand; [`ClientError::NotApproved`](crate::ClientError::NotApproved) is
     /// what a refused call comes to, and nothing is sent. A panic refuses. Every call is asked
     /// about, also one that runs as a task, whoever in this program makes it.
     ///

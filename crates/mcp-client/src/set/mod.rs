@@ -56,6 +56,7 @@ use crate::{Builder, Client, ClientError};
 pub struct ClientSet(Arc<Inner>);
 
 struct Inner {
+    #[cfg_attr(not(feature = "tokio"), expect(dead_code, reason = "to connect takes a runtime"))]
     build: Box<dyn Fn(&ServerName) -> Builder + Send + Sync>,
     state: Mutex<State>,
 }
