@@ -44,10 +44,16 @@ pub(super) async fn all(client: &Client, host: &Host, report: &mut Report) {
         "completion": complete(client);
         "resource updates": updates(client, host);
         "list changes": grow(client, host);
-        "task": task(client);
-        "task that asks": task_that_asks(client);
-        "task canceled": cancel_task(client);
         "ping at the end": ping(client);
+    }
+    // Servers of other SDKs hardly have any; whoever has none shows nothing.
+    if has(client, "tasks.requests.tools.call") {
+        checks! {
+            "task": task(client);
+            // A tool that runs only as a task, called like any other.
+            "task that asks": tool_text(client, "task_ask", &[], "Hello, Ada!");
+            "task canceled": cancel_task(client);
+        }
     }
 }
 
@@ -281,18 +287,7 @@ async fn grow(client: &Client, host: &Host) -> Result<String, Failure> {
     tool_text(client, "grown", &[], "grown").await
 }
 
-/// Whether the server runs calls as tasks; those of other SDKs hardly do.
-async fn runs_tasks(client: &Client, tool: &str) -> Result<bool, ClientError> {
-    let tasks = client.capabilities().has("tasks.requests.tools.call");
-    Ok(tasks && client.list_tools().await?.iter().any(|known| known.name == tool))
-}
-
-const NO_TASKS: &str = "the server runs no tasks";
-
 async fn task(client: &Client) -> Result<String, Failure> {
-    if !runs_tasks(client, "task_report").await? {
-        return Ok(NO_TASKS.to_owned());
-    }
     let call = client.call_tool("task_report").as_task().ttl(Duration::from_secs(60));
     let mut task = call.await?;
     let result = task.result().await?;
@@ -309,18 +304,7 @@ async fn task(client: &Client) -> Result<String, Failure> {
     Ok(task.look().await?.status.to_string())
 }
 
-/// A tool that runs only as a task, called like any other.
-async fn task_that_asks(client: &Client) -> Result<String, Failure> {
-    if !runs_tasks(client, "task_ask").await? {
-        return Ok(NO_TASKS.to_owned());
-    }
-    tool_text(client, "task_ask", &[], "Hello, Ada!").await
-}
-
 async fn cancel_task(client: &Client) -> Result<String, Failure> {
-    if !runs_tasks(client, "task_slow").await? {
-        return Ok(NO_TASKS.to_owned());
-    }
     let mut task = client.call_tool("task_slow").as_task().await?;
     let status = task.cancel().await?.status.to_string();
     ensure(status == "cancelled", || status.clone())?;
