@@ -109,6 +109,9 @@ mod validate;
 pub use validate::JsonSchemaValidator;
 
 mod catch;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod notice;
 mod sampling;
 mod service;

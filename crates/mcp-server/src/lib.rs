@@ -100,6 +100,9 @@ mod bucket;
 mod catch;
 #[cfg(feature = "files")]
 mod files;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod list;
 mod listeners;
 mod log;
