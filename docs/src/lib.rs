@@ -17,6 +17,7 @@ pages! {
     conformance = "../conformance.md";
     dependencies = "../dependencies.md";
     interop = "../interop.md";
+    performance = "../performance.md";
     releasing = "../releasing.md";
     reliability = "../reliability.md";
     versioning = "../versioning.md";
